@@ -1,0 +1,27 @@
+//===- Target.h - what code is generated for ----------------------------------------------------------------------===//
+#ifndef MOPT_CODEGEN_TARGET_H
+#define MOPT_CODEGEN_TARGET_H
+
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace mopt {
+
+/// A CPU to compile for, resolved from --triple and --cpu. `cpu` may be "native", an x86-64 level or an LLVM CPU name.
+struct TargetSpec {
+  std::string triple;       // normalized, "x86_64-unknown-linux-gnu"
+  std::string cpu;          // LLVM name
+  std::string features;     // LLVM features, "+avx2,+fma"
+  uint64_t cpuBits = 0;     // mopt_cpu bits the artifact needs
+  uint16_t machine = 0;     // ELF e_machine
+  unsigned vectorBits = 128;
+  unsigned pageBytes = 4096; // alignment of segments; 64 KiB on AArch64, where kernels with such pages exist
+
+  /// Nothing, with a reason that says what is possible, when the triple or CPU is not supported.
+  static std::optional<TargetSpec> resolve(llvm::StringRef triple, llvm::StringRef cpu, std::string &reason);
+};
+
+} // namespace mopt
+#endif

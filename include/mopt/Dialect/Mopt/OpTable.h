@@ -1,0 +1,86 @@
+//===- OpTable.h - the op records as data -------------------------------------------------------------------------===//
+//
+// What is generic over ops reads this table: importer, exporter, interpreter, code generation, coverage.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#ifndef MOPT_DIALECT_MOPT_OPTABLE_H
+#define MOPT_DIALECT_MOPT_OPTABLE_H
+
+#include "mopt/Reference/Reference.h"
+#include "mopt/Support/LLVM.h"
+#include "mlir/IR/Operation.h"
+
+namespace mopt {
+
+enum class OpKind { elementwise, reference, view, structure };
+enum class UnitKind { serial, elements, rows, planes, outer, slices, before_axis };
+enum class AttrKind { Int, Float, Ints, Floats, Choice, String, Strings };
+
+/// An operand or a result.
+struct ValueRow {
+  const char *name = nullptr;
+  bool optional = false, variadic = false;
+};
+/// An attribute; its position is its slot (Reference.h).
+struct AttrRow {
+  const char *name = nullptr;
+  AttrKind kind = AttrKind::Int;
+  bool optional = false, hasDefault = false;
+  double defaultValue = 0; // of a choice: its position
+  const char *const *choices = nullptr;
+  unsigned numChoices = 0;
+};
+/// Versions of an ONNX operator that mean this op; fields as in OpBase.td. Lists end with a null pointer.
+struct OnnxRow {
+  const char *name = nullptr, *domain = nullptr;
+  int since = 0, until = 0;
+  const char *const *attrInputs = nullptr;
+  const char *const *set = nullptr;
+  const char *adapter = nullptr;
+};
+struct OpRow {
+  const char *name, *mnemonic;
+  OpKind kind;
+  UnitKind units;
+  const char *scalar, *index, *quantClass, *numericClass;
+  const ValueRow *operands;
+  unsigned numOperands;
+  const ValueRow *results;
+  unsigned numResults;
+  const AttrRow *attrs;
+  unsigned numAttrs;
+  const OnnxRow *onnx;
+  unsigned numOnnx;
+  mopt_reference reference; // null for structure ops
+
+  ArrayRef<ValueRow> operandRows() const { return {operands, numOperands}; }
+  ArrayRef<ValueRow> resultRows() const { return {results, numResults}; }
+  ArrayRef<AttrRow> attrRows() const { return {attrs, numAttrs}; }
+  ArrayRef<OnnxRow> onnxRows() const { return {onnx, numOnnx}; }
+};
+
+ArrayRef<OpRow> opTable();
+/// The row of "mopt.conv", null for others.
+const OpRow *findOp(StringRef opName);
+inline const OpRow *findOp(Operation *op) { return findOp(op->getName().getStringRef()); }
+/// The row and version range that read an ONNX operator of this opset; nulls when there is none.
+std::pair<const OpRow *, const OnnxRow *> findOnnx(StringRef name, StringRef domain, int64_t opset);
+
+/// Attributes of an op as a reference function takes them. Owns the values.
+class AttrValues {
+public:
+  explicit AttrValues(Operation *op);
+  ArrayRef<mopt_attr> attrs() const { return values; }
+
+private:
+  std::vector<mopt_attr> values;
+  std::vector<std::vector<int64_t>> ints;
+  std::vector<std::vector<double>> floats;
+  std::vector<std::string> strings;
+};
+/// An integer attribute of an op, or its default.
+int64_t attrInt(Operation *op, StringRef name);
+
+/// Units of work of an op with these result sizes (records' `units`), as an expression; null when the axes do not fit.
+} // namespace mopt
+#endif

@@ -1,0 +1,10 @@
+//===- Ops.td - all records, for the tables; the C++ classes are generated per family -----------------------------===//
+include "mopt/Dialect/Mopt/Attributes.td"
+include "mopt/Dialect/Mopt/Structure.td"
+include "mopt/Dialect/Mopt/Elementwise.td"
+include "mopt/Dialect/Mopt/Contraction.td"
+include "mopt/Dialect/Mopt/Movement.td"
+include "mopt/Dialect/Mopt/Reduction.td"
+include "mopt/Dialect/Mopt/Norm.td"
+include "mopt/Dialect/Mopt/Quant.td"
+include "mopt/Dialect/Mopt/Recurrent.td"

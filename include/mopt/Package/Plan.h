@@ -1,0 +1,64 @@
+//===- Plan.h - the compiled plan before it is bytes --------------------------------------------------------------===//
+//
+// What code generation hands to packaging, in the terms of mopt_abi.h but with names and vectors. Sizes are mopt_size:
+// a number, or MOPT_SIZE_OF_SYMBOL(i).
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#ifndef MOPT_PACKAGE_PLAN_H
+#define MOPT_PACKAGE_PLAN_H
+
+#include "mopt/Runtime/mopt_abi.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <string>
+#include <vector>
+
+namespace mopt {
+
+struct PlanSymbol {
+  std::string name;
+  uint32_t kind = MOPT_SYM_INPUT;
+  std::vector<int64_t> code; // of MOPT_SYM_EXPR
+  int32_t readyAfter = -1;
+};
+struct PlanCheck {
+  mopt_size left = 0, right = 0;
+  std::string what;
+};
+struct PlanBuffer {
+  uint32_t kind = MOPT_BUF_ARENA, dtype = 0, index = 0;
+  std::vector<mopt_size> dims;
+  int32_t firstStep = 0, lastStep = 0;
+  uint64_t offset = 0;
+};
+struct PlanStep {
+  std::string function; // symbol of the LLVM module, a mopt_step_fn; several steps may share one
+  std::string name;
+  std::vector<std::string> nodes;
+  std::vector<int32_t> operands; // read ones first, written ones last
+  uint32_t written = 1, flags = 0;
+  mopt_size chunks = 1, macs = 0, bytes = 0;
+};
+struct PlanPort {
+  std::string name;
+  uint32_t dtype = 0;
+  std::vector<mopt_size> dims;
+  uint32_t buffer = 0;
+};
+/// Bytes at an offset of the weights. The memory is the weight store's or `owned`.
+struct PlanWeight {
+  uint64_t offset = 0;
+  llvm::ArrayRef<uint8_t> bytes;
+};
+struct Plan {
+  std::vector<PlanSymbol> symbols;
+  std::vector<PlanCheck> checks;
+  std::vector<PlanPort> inputs, outputs;
+  std::vector<PlanBuffer> buffers;
+  std::vector<PlanStep> steps;
+  std::vector<PlanWeight> weights; // ascending, not overlapping
+  uint64_t weightBytes = 0;
+  std::string modelName, modelHash; // for the manifest
+};
+
+} // namespace mopt
+#endif
