@@ -1,0 +1,155 @@
+"""./dev test: every stage runs, whatever the ones before said; the last line is the sum."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import junit
+from build import build, build_sanitized
+from common import BUILD, JOBS, ROOT, Failure, environment, run, say, venv_python
+from environment import setup
+from formatting import check_format
+from junit import Counts
+
+REPORTS = BUILD / "reports"
+
+
+def test(full: bool, only: list[str]) -> bool:
+    unknown = [name for name in only if name not in STAGES]
+    if unknown:
+        raise Failure(f"no stage {unknown[0]}; there are: {' '.join(STAGES)}")
+    start = time.monotonic()
+    setup(full, quiet=True)
+    try:
+        build()
+    except Failure as failure:
+        print(failure)
+        print(Counts(failed=1))
+        return False
+    total = Counts()
+    for name, (stage, only_full) in STAGES.items():
+        if only and name not in only or not only and only_full and not full:
+            continue
+        say(f"test: {name}")
+        begin = time.monotonic()
+        report = REPORTS / f"{name}.xml"
+        report.unlink(missing_ok=True)
+        try:
+            stage(report)
+            counts = junit.read(report)
+        except Failure as failure:
+            # A stage that ended without a report (a crash, a timeout) is one failure, named after the stage.
+            counts = junit.read(report) if report.is_file() else Counts()
+            if not counts.failed:
+                counts.failed, counts.failures = counts.failed + 1, [*counts.failures, f"{name}: {failure}"]
+        total.add(counts)
+        print(f"   {name}: {counts} ({time.monotonic() - begin:.0f} s)", flush=True)
+        for failure in counts.failures[:20]:
+            print(f"   FAILED {failure}")
+    say(f"test: {time.monotonic() - start:.0f} s in all")
+    for failure in total.failures:
+        print(f"FAILED {failure}")
+    print(total, flush=True)
+    return total.failed == 0 and total.passed > 0
+
+
+def _stage(command: list[str | Path], report: Path, timeout: float, **env: str) -> None:
+    run(command, report.stem, timeout, log=BUILD / "log" / f"{report.stem}.log", env=environment(**env))
+
+
+def _python(script: str, report: Path, *arguments: str | Path, timeout: float = 1800) -> None:
+    _stage([venv_python(), ROOT / script, "--junit", report, *arguments], report, timeout, PYTHONPATH=PYTHON_PATH)
+
+
+PYTHON_PATH = str(BUILD / "release" / "python")
+
+
+def _lit(report: Path) -> None:
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    _stage([venv_python(), "-m", "lit.main", "-q", f"-j{JOBS}", "--timeout=120", f"--xunit-xml-output={report}",
+            BUILD / "release" / "test"], report, 1800)  # fmt: skip
+
+
+def _ctest(report: Path, folder: Path, **env: str) -> None:
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    _stage(["ctest", "--test-dir", folder, f"-j{JOBS}", "--timeout", "300", "--output-on-failure", "--no-tests=error",
+            "--output-junit", report], report, 1800, **env)  # fmt: skip
+
+
+def _unit(report: Path) -> None:
+    _ctest(report, BUILD / "release")
+
+
+def _pytest(folder: str) -> Callable[[Path], None]:
+    def stage(report: Path) -> None:
+        _stage([venv_python(), "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", ROOT / folder],
+               report, 1800, PYTHONPATH=PYTHON_PATH)  # fmt: skip
+
+    return stage
+
+
+def _format(report: Path) -> None:
+    wrong = check_format()
+    results = [("format", "failed" if wrong else "ok", " ".join(wrong))]
+    junit.write(report, "format", results)
+    if wrong:
+        print(f"   not formatted (./dev format does it): {' '.join(wrong)}")
+
+
+def _sanitizer(kind: str, sanitizers: str, **env: str) -> Callable[[Path], None]:
+    """Each folder with its own report: ctest can run the tests of one folder, not of two."""
+
+    def stage(report: Path) -> None:
+        folders = [f for f in ("test/Runtime", "test/Import") if (ROOT / f / "CMakeLists.txt").is_file()]
+        if kind == "tsan":
+            folders = folders[:1]
+        folder = build_sanitized(kind, sanitizers, *(f"{f}/all" for f in folders))
+        results = []
+        for name in folders:
+            part = report.with_name(f"{kind}-{Path(name).name}.xml")
+            part.unlink(missing_ok=True)
+            try:
+                _ctest(part, folder / name, **env)
+            except Failure:
+                if not part.is_file():
+                    raise
+            counts = junit.read(part)
+            results += [(f"{name}/{i}", "ok", "") for i in range(counts.passed)]
+            results += [(f"{name}/skipped{i}", "skipped", "") for i in range(counts.skipped)]
+            results += [(f"{name} {failure}", "failed", "") for failure in counts.failures]
+        junit.write(report, kind, results)
+
+    return stage
+
+
+def _tidy(report: Path) -> None:
+    sources = [p for folder in ("lib", "tools") for p in sorted((ROOT / folder).rglob("*.cpp"))]
+    run(["run-clang-tidy-22", "-p", BUILD / "release", "-quiet", f"-j{JOBS}", "-warnings-as-errors=*",
+         *(f"^{path}$" for path in sources)], "clang-tidy", 7200, log=BUILD / "log" / "tidy.log")  # fmt: skip
+    junit.write(report, "tidy", [("tidy", "ok", "")])
+
+
+def _round_trips(report: Path) -> None:
+    _python("test/e2e/round_trip.py", report, timeout=3600)
+
+
+# name: (function, only with --full). Cheap ones first, so that a plain mistake shows early.
+STAGES: dict[str, tuple[Callable[[Path], None], bool]] = {
+    "format": (_format, False),
+    "architecture": (_pytest("test/architecture"), False),
+    "lit": (_lit, False),
+    "unit": (_unit, False),
+    "python": (_pytest("test/python"), False),
+    "cases": (lambda report: _python("test/cases/run_cases.py", report), False),
+    "models": (lambda report: _python("test/e2e/run_models.py", report, "--fast"), False),
+    "counts": (lambda report: _python("bench/counts.py", report), False),
+    "asan": (_sanitizer("asan", "address,undefined", UBSAN_OPTIONS="print_stacktrace=1"), False),
+    "conformance": (lambda report: _python("test/conformance/run.py", report, timeout=5400), True),
+    "models-full": (lambda report: _python("test/e2e/run_models.py", report, "--fetch", timeout=7200), True),
+    "round-trips": (_round_trips, True),
+    "emulated": (lambda report: _python("test/e2e/run_emulated.py", report, timeout=3600), True),
+    "tsan": (_sanitizer("tsan", "thread", TSAN_OPTIONS="halt_on_error=1"), True),
+    "tidy": (_tidy, True),
+}
