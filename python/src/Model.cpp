@@ -1,0 +1,206 @@
+#include "Model.h"
+#include "Errors.h"
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <optional>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace mopt::python {
+
+File::~File() {
+  if (fd >= 0)
+    close(fd);
+}
+
+std::unique_ptr<Model> Model::load(const std::string &path, int threads) {
+  File file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0)
+    throwError("MOPT-R010: cannot open '" + path + "': " + std::strerror(errno), "");
+  return load(std::move(file), threads);
+}
+
+std::unique_ptr<Model> Model::load(File file, int threads) {
+  std::unique_ptr<Model> result(new Model(std::move(file)));
+  mopt_error error{};
+  mopt_model *model = nullptr;
+  mopt_pool *pool = nullptr;
+  mopt_code code;
+  {
+    py::gil_scoped_release release;
+    code = mopt_model_load_fd(result->file.get(), &model, &error);
+  }
+  check(code, error, nullptr);
+  result->model.reset(model);
+  check(mopt_pool_create(threads, &pool, &error), error, nullptr);
+  result->pool.reset(pool);
+  return result;
+}
+
+TensorInfo Model::describe(const mopt_tensor_info &info) const {
+  py::tuple shape(info.rank);
+  for (uint32_t i = 0; i < info.rank; ++i) {
+    if (info.dims[i] >= 0)
+      shape[i] = py::int_(info.dims[i]);
+    else
+      shape[i] = py::str(mopt_model_symbol_name(model.get(), static_cast<uint32_t>(MOPT_SYMBOL_OF_SIZE(info.dims[i]))));
+  }
+  return {info.name, mopt_dtype_name(info.dtype), shape};
+}
+
+py::list Model::inputs() const {
+  py::list list;
+  mopt_model_info all;
+  mopt_model_get_info(model.get(), &all);
+  for (uint32_t i = 0; i < all.ninputs; ++i) {
+    mopt_tensor_info info;
+    mopt_model_input(model.get(), i, &info);
+    list.append(describe(info));
+  }
+  return list;
+}
+
+py::list Model::outputs() const {
+  py::list list;
+  mopt_model_info all;
+  mopt_model_get_info(model.get(), &all);
+  for (uint32_t i = 0; i < all.noutputs; ++i) {
+    mopt_tensor_info info;
+    mopt_model_output(model.get(), i, &info);
+    list.append(describe(info));
+  }
+  return list;
+}
+
+py::bytes Model::manifest() const {
+  mopt_model_info all;
+  mopt_model_get_info(model.get(), &all);
+  return {all.manifest, static_cast<size_t>(all.manifest_bytes)};
+}
+
+Model::SessionPtr Model::takeSession() {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!idle.empty()) {
+      SessionPtr session = std::move(idle.back());
+      idle.pop_back();
+      return session;
+    }
+  }
+  mopt_session_options options{};
+  options.size = sizeof options;
+  options.pool = pool.get();
+  mopt_session *session = nullptr;
+  mopt_error error{};
+  check(mopt_session_create(model.get(), &options, &session, &error), error, model.get());
+  return SessionPtr(session);
+}
+
+void Model::putSession(SessionPtr session) {
+  std::lock_guard<std::mutex> lock(mutex);
+  idle.push_back(std::move(session));
+}
+
+std::vector<InputArray> Model::bindInputs(mopt_session *session, const py::dict &inputs) const {
+  mopt_error error{};
+  mopt_model_info all;
+  mopt_model_get_info(model.get(), &all);
+  for (auto item : inputs) {
+    std::string name = py::str(item.first);
+    if (mopt_model_find_input(model.get(), name.c_str()) >= 0)
+      continue;
+    mopt_tensor none{};
+    check(mopt_session_set_input_by_name(session, name.c_str(), &none, &error), error, model.get());
+  }
+  std::vector<InputArray> arrays(all.ninputs);
+  for (uint32_t i = 0; i < all.ninputs; ++i) {
+    mopt_tensor_info info;
+    mopt_model_input(model.get(), i, &info);
+    py::str name(info.name);
+    // A session remembers inputs of earlier runs, whose memory is gone: none may be left out.
+    if (!inputs.contains(name))
+      throwError("MOPT-R035: input '" + std::string(info.name) + "' is missing; give an array for it", "");
+    arrays[i] = makeInput(inputs[name], info.dtype);
+    check(mopt_session_set_input(session, i, &arrays[i].tensor, &error), error, model.get());
+  }
+  return arrays;
+}
+
+py::dict Model::runIn(mopt_session *session, const py::dict &inputs) const {
+  mopt_error error{};
+  mopt_model_info all;
+  mopt_model_get_info(model.get(), &all);
+  // The session may still name arrays of an earlier run, whose memory is gone.
+  for (uint32_t i = 0; i < all.noutputs; ++i)
+    check(mopt_session_set_output(session, i, nullptr, 0, &error), error, model.get());
+  std::vector<InputArray> arrays = bindInputs(session, inputs);
+  check(mopt_session_prepare(session, &error), error, model.get());
+
+  // Outputs whose size is known now are written to the arrays that the caller gets.
+  std::vector<std::optional<OutputBuffer>> buffers(all.noutputs);
+  for (uint32_t i = 0; i < all.noutputs; ++i) {
+    mopt_tensor tensor{};
+    check(mopt_session_output(session, i, &tensor, &error), error, model.get());
+    if (std::any_of(tensor.dims, tensor.dims + tensor.rank, [](int64_t size) { return size < 0; }))
+      continue;
+    uint64_t count = 1;
+    for (uint32_t d = 0; d < tensor.rank; ++d)
+      count *= static_cast<uint64_t>(tensor.dims[d]); // prepare has checked that the product exists
+    uint64_t bytes = bytesOf(tensor.dtype, count);
+    buffers[i].emplace(bytes);
+    check(mopt_session_set_output(session, i, buffers[i]->data(), bytes, &error), error, model.get());
+  }
+  mopt_code code;
+  {
+    py::gil_scoped_release release;
+    code = mopt_session_run(session, nullptr, &error);
+  }
+  check(code, error, model.get());
+
+  py::dict results;
+  for (uint32_t i = 0; i < all.noutputs; ++i) {
+    mopt_tensor tensor{};
+    mopt_tensor_info info;
+    mopt_model_output(model.get(), i, &info);
+    check(mopt_session_output(session, i, &tensor, &error), error, model.get());
+    bool inPlace = buffers[i] && tensor.data == buffers[i]->data();
+    results[py::str(info.name)] = inPlace ? std::move(*buffers[i]).toArray(tensor) : copyOutput(tensor);
+  }
+  return results;
+}
+
+py::dict Model::run(const py::dict &inputs) {
+  SessionPtr session = takeSession();
+  // A failed run leaves the session usable: it goes back on every way out.
+  struct Return {
+    Model &model;
+    SessionPtr &session;
+    ~Return() { model.putSession(std::move(session)); }
+  } giveBack{*this, session};
+  return runIn(session.get(), inputs);
+}
+
+void Model::save(const std::string &path) const {
+  std::string part = path + ".part" + std::to_string(getpid());
+  FILE *to = fopen(part.c_str(), "wbx");
+  if (!to)
+    throwError("MOPT-I027: cannot write '" + path + "': " + std::strerror(errno), "");
+  std::vector<char> block(1 << 20);
+  bool good = true;
+  ssize_t got = 0;
+  for (off_t at = 0; good && (got = pread(file.get(), block.data(), block.size(), at)) > 0; at += got)
+    good = fwrite(block.data(), 1, static_cast<size_t>(got), to) == static_cast<size_t>(got);
+  good = good && got == 0;
+  good = fclose(to) == 0 && good;
+  good = good && chmod(part.c_str(), 0644) == 0 && rename(part.c_str(), path.c_str()) == 0;
+  if (good)
+    return;
+  std::string reason = std::strerror(errno);
+  unlink(part.c_str());
+  throwError("MOPT-I027: cannot write '" + path + "': " + reason, "");
+}
+
+} // namespace mopt::python

@@ -1,0 +1,65 @@
+// A loaded artifact with a pool of threads and the sessions that its runs need.
+#pragma once
+#include "Arrays.h"
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace mopt::python {
+
+struct TensorInfo {
+  std::string name, dtype;
+  py::tuple shape; // an int is a fixed size, a str the name of a symbol
+};
+
+// A file descriptor that closes itself.
+class File {
+public:
+  explicit File(int fd) : fd(fd) {}
+  File(File &&other) noexcept : fd(other.fd) { other.fd = -1; }
+  File(const File &) = delete;
+  ~File();
+  int get() const { return fd; }
+
+private:
+  int fd;
+};
+
+class Model {
+public:
+  static std::unique_ptr<Model> load(const std::string &path, int threads);
+  // `file` may be unlinked already: a model that compile() made has no name until it is saved.
+  static std::unique_ptr<Model> load(File file, int threads);
+
+  py::list inputs() const;
+  py::list outputs() const;
+  py::bytes manifest() const;
+  // Any number of threads may call it at the same time; each run gets a session of its own.
+  py::dict run(const py::dict &inputs);
+  // Writes the artifact aside and renames it.
+  void save(const std::string &path) const;
+
+private:
+  template <auto Release> struct Deleter {
+    template <class T> void operator()(T *object) const { Release(object); }
+  };
+  using ModelPtr = std::unique_ptr<mopt_model, Deleter<mopt_model_free>>;
+  using PoolPtr = std::unique_ptr<mopt_pool, Deleter<mopt_pool_free>>;
+  using SessionPtr = std::unique_ptr<mopt_session, Deleter<mopt_session_free>>;
+
+  explicit Model(File file) : file(std::move(file)) {}
+  TensorInfo describe(const mopt_tensor_info &info) const;
+  SessionPtr takeSession();
+  void putSession(SessionPtr session);
+  std::vector<InputArray> bindInputs(mopt_session *session, const py::dict &inputs) const;
+  py::dict runIn(mopt_session *session, const py::dict &inputs) const;
+
+  File file;
+  ModelPtr model;
+  PoolPtr pool;
+  std::mutex mutex;
+  std::vector<SessionPtr> idle;
+};
+
+} // namespace mopt::python
