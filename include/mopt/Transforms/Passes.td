@@ -1,0 +1,23 @@
+//===- Passes.td - transforms of the graph, in alphabetical order --------------------------------------------------===//
+#ifndef MOPT_TRANSFORMS_PASSES
+#define MOPT_TRANSFORMS_PASSES
+include "mlir/Pass/PassBase.td"
+
+def FoldConstants : Pass<"mopt-fold-constants", "::mlir::ModuleOp"> {
+  let summary = "Evaluates what does not depend on inputs";
+  let description = [{
+    Ops whose operands are all constants are replaced by their results, computed by the reference functions; integers that
+    follow from sizes (of `shape`, `size` and arithmetic on them) are replaced by constants; what nobody uses is removed.
+    A fold that makes more than twice the bytes of its inputs plus `slack-bytes` is refused, so that a model cannot grow
+    by expanding a splat; an op that would fail when it runs stays, and fails then.
+  }];
+  let options = [
+    Option<"slackBytes", "slack-bytes", "int64_t", "int64_t(64) << 10",
+           "A result may be twice as large as the operands, and this">,
+    Option<"totalBytes", "total-bytes", "int64_t", "int64_t(64) << 20",
+           "All results together may be twice as large as all constants, and at least this">,
+  ];
+  let statistics = [Statistic<"numFolded", "folded", "Values replaced by constants">,
+                    Statistic<"numRemoved", "removed", "Ops without uses that were removed">];
+}
+#endif
