@@ -1,0 +1,67 @@
+//===- Package.h - from a module and a plan to a file -------------------------------------------------------------===//
+//
+// Errors begin with a code. MOPT-P0nn: the file system or the request is at fault. MOPT-P1nn: a fault of the compiler.
+//   P001 folder missing or not writable   P002 disk full   P003 the output is not a regular file   P004 writing failed
+//   P100-P105 code generation (Object.h)  P110 the plan and the module disagree  P111 link failed  P112 wrong ELF
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#ifndef MOPT_PACKAGE_PACKAGE_H
+#define MOPT_PACKAGE_PACKAGE_H
+
+#include "mopt/Codegen/Object.h"
+#include "mopt/Package/Plan.h"
+#include "llvm/Support/JSON.h"
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mopt {
+
+struct PackageOptions {
+  std::string compilerVersion = "0.1.0";
+  std::vector<std::pair<std::string, std::string>> options; // what the user asked for, for the manifest; no paths
+  /// Members for the manifest: "lineage", "precision", "sensitivity", "calibration", "tuning", "report"; see docs/manifest.md.
+  llvm::json::Object manifest;
+  ObjectOptions object;
+  unsigned mode = 0644; // of the file, less the umask
+  bool symbols = true;  // keep step names in .symtab, for debuggers and profilers; a few KB
+};
+
+struct PackageStats {
+  ObjectStats object;
+  double tableMs = 0, linkMs = 0, writeMs = 0;
+  uint64_t codeBytes = 0; // of the file before the weights
+  uint64_t fileBytes = 0;
+};
+
+/// Adds mopt_module and its tables to the module, generates code, links, and writes `path` with the weights. The file
+/// appears complete or not at all. Memory beyond the module: the object and the linked code, not the weights.
+bool packageSharedObject(llvm::Module &module, const Plan &plan, const TargetSpec &target, llvm::StringRef path,
+                         const PackageOptions &options, std::string &error, PackageStats *stats = nullptr);
+
+/// The same up to a relocatable object, assembly or LLVM IR: for reading, without weights.
+bool packageText(llvm::Module &module, const Plan &plan, const TargetSpec &target, EmitKind kind, llvm::StringRef path,
+                 const PackageOptions &options, std::string &error, PackageStats *stats = nullptr);
+
+// ---- The parts, for tests and other packagings ----
+
+/// The manifest: JSON with sorted keys.
+std::string makeManifest(const Plan &plan, const TargetSpec &target, const PackageOptions &options);
+
+/// Adds the constant `mopt_module` with all that it refers to. References are distances: no relocations.
+bool addTable(llvm::Module &module, const Plan &plan, const TargetSpec &target, llvm::StringRef manifest, std::string &error);
+
+/// Links an object to the code part of an artifact: a shared object whose header says that `weightBytes` of weights follow
+/// at its end, which is page aligned if there are any.
+bool linkCode(llvm::ArrayRef<char> object, const TargetSpec &target, uint64_t weightBytes, bool symbols,
+              llvm::SmallVectorImpl<char> &code, std::string &error);
+
+/// Writes code, weights and trailer beside `path` and renames.
+bool writeArtifact(llvm::ArrayRef<char> code, const Plan &plan, llvm::StringRef path, unsigned mode, uint64_t &fileBytes,
+                   std::string &error);
+
+/// Writes bytes beside `path` and renames.
+bool writeFile(llvm::ArrayRef<char> bytes, llvm::StringRef path, unsigned mode, std::string &error);
+
+} // namespace mopt
+#endif
