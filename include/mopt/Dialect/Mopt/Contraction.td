@@ -10,7 +10,6 @@ include "mopt/Dialect/Mopt/OpBase.td"
 class Mopt_Contraction<string mnemonic> : Mopt_Op<mnemonic, [Pure]> {
   let quantClass = "weighted";
   let numericClass = "rounded";
-  let hasVerifier = 1;
 }
 defvar ConvAttributes = (ins Choice<["NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"]>:$auto_pad, Ints:$dilations,
                              Int<1>:$group, Ints:$kernel_shape, Ints:$pads, Ints:$strides);

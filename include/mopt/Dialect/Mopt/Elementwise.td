@@ -102,6 +102,7 @@ def Mopt_CastOp : Mopt_Op<"cast", [Pure]> {
   let arguments = (ins T_Any:$x, Int<1>:$saturate, Choice<["up", "down", "nearest"]>:$round_mode);
   let results = (outs T_Any:$y);
   let undefinedWhen = "float to integer out of range: clamped; NaN: 0";
+  let hasFolder = 1;
 }
 
 //===----------------------------------------------------------------------===//

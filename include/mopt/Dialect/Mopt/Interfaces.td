@@ -14,5 +14,7 @@ def MoptOpInterface : OpInterface<"MoptOpInterface"> {
       "::mlir::LogicalResult", "inferTypes",
       (ins "::mopt::ShapeContext &":$context, "::llvm::SmallVectorImpl<::mlir::Type> &":$types)>
   ];
+  // The rule judges operands and attributes, and its result types the ones written down.
+  let verify = [{ return ::mopt::verifyShapeRule($_op); }];
 }
 #endif

@@ -16,6 +16,10 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "mopt/Dialect/Mopt/MoptDialect.h.inc"
+namespace mopt {
+/// Verifier of every op: its shape rule holds, and does not contradict the result types.
+LogicalResult verifyShapeRule(Operation *op);
+} // namespace mopt
 #include "mopt/Dialect/Mopt/MoptInterfaces.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "mopt/Dialect/Mopt/MoptAttributes.h.inc"

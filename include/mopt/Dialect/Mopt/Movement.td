@@ -5,7 +5,6 @@ include "mopt/Dialect/Mopt/OpBase.td"
 
 class Mopt_Movement<string mnemonic> : Mopt_Op<mnemonic, [Pure]> {
   let quantClass = "transparent";
-  let hasVerifier = 1;
 }
 /// The same elements in the same order under other sizes: no code runs.
 class Mopt_View<string mnemonic> : Mopt_Movement<mnemonic> {
@@ -21,6 +20,7 @@ def Mopt_ReshapeOp : Mopt_View<"reshape"> {
   let onnx = [Onnx<"Reshape", 5>];
   let arguments = (ins T_Any:$data, T_I64:$shape, Int<0>:$allowzero);
   let results = (outs T_Any:$reshaped);
+  let hasCanonicalizer = 1;
 }
 def Mopt_FlattenOp : Mopt_View<"flatten"> {
   let onnx = [Onnx<"Flatten", 1>];
@@ -42,6 +42,7 @@ def Mopt_TransposeOp : Mopt_Movement<"transpose"> {
   let arguments = (ins T_Any:$data, Ints:$perm);
   let results = (outs T_Any:$transposed);
   let hasFolder = 1;
+  let hasCanonicalizer = 1;
 }
 def Mopt_ConcatOp : Mopt_Movement<"concat"> {
   let onnx = [Onnx<"Concat", 4>];

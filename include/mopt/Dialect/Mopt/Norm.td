@@ -5,7 +5,6 @@ include "mopt/Dialect/Mopt/OpBase.td"
 
 class Mopt_Norm<string mnemonic> : Mopt_Op<mnemonic, [Pure]> {
   let numericClass = "rounded";
-  let hasVerifier = 1;
 }
 /// Inference form: y = (x - mean) / sqrt(var + epsilon) * scale + b. With training_mode = 1 mean and var are those of the
 /// batch, and the running ones are results.

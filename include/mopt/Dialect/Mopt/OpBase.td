@@ -79,7 +79,7 @@ class IsOneOf<list<string> values> : AttrConstraint<
           "}, ::llvm::cast<::mlir::StringAttr>($_self).getValue())">,
     "one of " # !interleave(values, ", ")>;
 class Choice<list<string> values, string value = values[0]>
-    : DefaultValuedAttr<ConfinedAttr<StrAttr, [IsOneOf<values>]>, value> {
+    : DefaultValuedStrAttr<ConfinedAttr<StrAttr, [IsOneOf<values>]>, value> {
   list<string> moptChoices = values;
   string moptChoice = value;
 }

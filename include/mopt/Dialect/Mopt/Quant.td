@@ -5,7 +5,6 @@ include "mopt/Dialect/Mopt/OpBase.td"
 
 class Mopt_Quant<string mnemonic> : Mopt_Op<mnemonic, [Pure]> {
   let numericClass = "exact";
-  let hasVerifier = 1;
 }
 def Mopt_QuantizeLinearOp : Mopt_Quant<"quantize_linear"> {
   let onnx = [Onnx<"QuantizeLinear", 10, 0, [], [], "quantizeLinear">];

@@ -7,7 +7,6 @@ class Mopt_Recurrent<string mnemonic> : Mopt_Op<mnemonic, [Pure]> {
   let quantClass = "weighted";
   let numericClass = "rounded";
   let units = Serial;
-  let hasVerifier = 1;
 }
 // activations: names joined by commas as ONNX lists them; empty: the defaults of the op.
 def Mopt_RNNOp : Mopt_Recurrent<"rnn"> {

@@ -6,7 +6,6 @@ include "mopt/Dialect/Mopt/OpBase.td"
 class Mopt_Reduction<string mnemonic> : Mopt_Op<mnemonic, [Pure]> {
   let quantClass = "reduce";
   let numericClass = "rounded";
-  let hasVerifier = 1;
 }
 class Reduce<string name, string k> { // axes became an input at 13 (ReduceSum) or 18
   list<Onnx> ranges = [Onnx<name, 1, !if(!eq(name, "ReduceSum"), 12, 17), ["axes:axes"], ["kind=" # k]>,

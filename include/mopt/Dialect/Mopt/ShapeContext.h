@@ -21,6 +21,8 @@ public:
   MLIRContext *getContext() const { return context; }
   /// Elements of an integer tensor of rank 0 or 1 with at most 64 elements, as sizes; nothing when not known.
   std::optional<SmallVector<DimExpr>> valuesOf(Value value);
+  /// The same with a null size for each element that is not known; nothing when their number is not known.
+  std::optional<SmallVector<DimExpr>> partialValuesOf(Value value);
   /// The same, when all are numbers.
   std::optional<SmallVector<int64_t>> constantsOf(Value value);
   /// Values of a constant float tensor with at most 64 elements (scales of a resize).
@@ -33,14 +35,19 @@ public:
   /// Reports `message` at `op` with a code and returns failure.
   LogicalResult fail(Operation *op, StringRef code, const Twine &message);
 
+  /// Makes failures for want of a known value (MOPT-S008) silent; `metUnknown` tells them.
+  void tolerateUnknown() { tolerant = true; }
+  bool metUnknown() const { return unknown; }
+
 private:
+  friend class ValueReader; // ShapeContext.cpp
   std::optional<SmallVector<DimExpr>> compute(Value value, unsigned depth);
   MLIRContext *context;
   bool quiet;
   llvm::DenseMap<Value, std::optional<SmallVector<DimExpr>>> cache;
   llvm::StringSet<> names;
   unsigned nextSymbol = 0;
-  unsigned depth = 0;
+  bool tolerant = false, unknown = false;
 };
 
 } // namespace mopt
