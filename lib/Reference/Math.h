@@ -5,9 +5,10 @@
 // through double. Polynomials are minimax fits made for these ranges.
 //
 // Largest error in units of the last place, over random and special arguments, without fma (test/Reference/MathTest.cpp
-// holds them):
-//   float:  exp 1.1, expm1 1.6, log 1.0, log1p 1.3, erf 1.3, tanh 2.3, sigmoid 2.2, all others 0.51 (softplus 1.8)
-//   double: exp, log, sin, cos, asin, atan 1, expm1, log1p, tan, acos, erf 2, sinh, cosh, asinh, acosh, atanh, tanh 3, pow 1
+// holds these bounds):
+//   float:  exp, log, elu 0.9, erf 1.5, softplus 1.6, tanh 2.1, sigmoid 2.2, mish 3.7, pow and all others 0.51
+//   double: exp, log, sin, cos, elu, pow 0.9, acos, cosh 1.3, softplus, erf 1.5, atan 1.7, sinh, asinh, atanh 2,
+//           asin, tanh 2.1, acosh, sigmoid 2.2, tan 2.3
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #ifndef MOPT_LIB_REFERENCE_MATH_H

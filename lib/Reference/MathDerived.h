@@ -30,9 +30,9 @@ MOPT_INLINE double cosh(double x) {
 }
 MOPT_INLINE double asinh(double x) {
   double t = abs(x);
-  bool far = t > 1e8; // the square would lose nothing, but overflow later
+  bool far = t > 1e8; // log 2t from here on: the square would overflow later
   double z = far ? 1.0 : t * t;
-  double y = log1p(far ? t : t + z / (1.0 + sqrt(z + 1.0)));
+  double y = log1p(far ? t - 1.0 : t + z / (1.0 + sqrt(z + 1.0)));
   return copySign(far ? y + 0.6931471805599453 : y, x);
 }
 MOPT_INLINE double acosh(double x) {
