@@ -27,7 +27,7 @@ def compile(
     *,
     shapes: Mapping[str, Sequence[int | str | None]] | None = None,
     triple: str = "",
-    cpu: str = "native",
+    cpu: str = "",
     threads: int = 1,
 ) -> Model:
     """Compiles a model and loads it.
@@ -35,7 +35,7 @@ def compile(
     model    a path, the bytes of a model file, or an onnx.ModelProto
     shapes   sizes of inputs by name; None or a name keeps an axis as the model has it
     triple   the target, as "aarch64-linux-gnu"; default: this machine
-    cpu      "native", "x86-64-v2", "x86-64-v3", "x86-64-v4", ...
+    cpu      "native" (the default for this machine), "x86-64-v2", "x86-64-v3", "x86-64-v4", ...
     threads  of the pool that runs use; 0: all processors. Results do not depend on it
     """
     given = [

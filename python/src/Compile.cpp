@@ -1,0 +1,126 @@
+// The compiler half of mopt._core: import, compile to a file that has no name any more, load.
+#include "Errors.h"
+#include "Model.h"
+#include "mopt/Dialect/Mopt/Mopt.h"
+#include "mopt/Import/Import.h"
+#include "mopt/Pipelines/Compile.h"
+#include "mopt/Pipelines/Pipelines.h"
+#include "mlir/IR/Diagnostics.h"
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <pybind11/stl.h>
+#include <unistd.h>
+
+namespace py = pybind11;
+
+namespace mopt::python {
+namespace {
+
+using Shapes = std::vector<std::pair<std::string, std::vector<int64_t>>>;
+
+// A folder for one file. Both are gone when this is; open descriptors live on.
+class TemporaryFile {
+public:
+  TemporaryFile() {
+    const char *base = std::getenv("TMPDIR");
+    folder = std::string(base && *base ? base : "/tmp") + "/mopt-XXXXXX";
+    if (!mkdtemp(folder.data()))
+      throwError("MOPT-I027: cannot make a folder like '" + folder + "': " + std::strerror(errno), "");
+    path = folder + "/model.so";
+  }
+  TemporaryFile(const TemporaryFile &) = delete;
+  ~TemporaryFile() {
+    unlink(path.c_str());
+    rmdir(folder.c_str());
+  }
+  const std::string &name() const { return path; }
+
+private:
+  std::string folder, path;
+};
+
+// The first error is the cause; what follows it are consequences.
+struct FirstError {
+  std::string message, node;
+  void note(Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() != DiagnosticSeverity::Error || !message.empty())
+      return;
+    message = diagnostic.str();
+    std::replace(message.begin(), message.end(), '\n', ' ');
+    for (const std::string &name : onnxNames(diagnostic.getLocation()))
+      node += (node.empty() ? "" : ", ") + name;
+    if (!node.empty())
+      message += " (node '" + node + "')";
+  }
+};
+
+struct Request {
+  const Shapes &shapes;
+  const std::string &triple, &cpu;
+  int threads;
+};
+
+template <class Import> std::unique_ptr<Model> compileWith(const Request &request, Import import) {
+  ImportOptions options;
+  CompileOptions compile;
+  for (const auto &[name, sizes] : request.shapes) {
+    std::string text;
+    for (int64_t size : sizes) {
+      options.shapes[name].push_back(size < 0 ? ShapedType::kDynamic : size);
+      text += (text.empty() ? "" : "x") + (size < 0 ? "?" : std::to_string(size));
+    }
+    compile.recorded.push_back({"shape " + name, text});
+  }
+  TemporaryFile file;
+  compile.triple = request.triple;
+  compile.cpu = request.cpu;
+  compile.output = file.name();
+  FirstError error;
+  bool good = false;
+  {
+    py::gil_scoped_release release;
+    MLIRContext context(MLIRContext::Threading::DISABLED);
+    context.getDiagEngine().registerHandler([&](Diagnostic &diagnostic) {
+      error.note(diagnostic);
+      return success();
+    });
+    DialectRegistry registry;
+    registerDialects(registry);
+    context.appendDialectRegistry(registry);
+    CompileReport report;
+    OwningOpRef<ModuleOp> module = import(&context, options);
+    good = module && mopt::compile(*module, compile, report) == CompileStatus::ok;
+  }
+  if (!good)
+    throwError(error.message.empty() ? "MOPT-C100: the compiler gave up without a reason; please report this" : error.message,
+               error.node);
+  return Model::load(file.name(), request.threads);
+}
+
+} // namespace
+} // namespace mopt::python
+
+void addCompiler(py::module_ &m) {
+  using namespace mopt::python;
+  m.def(
+      "compile_file",
+      [](const std::string &path, const Shapes &shapes, const std::string &triple, const std::string &cpu, int threads) {
+        return compileWith({shapes, triple, cpu, threads}, [&](mlir::MLIRContext *context, const mopt::ImportOptions &options) {
+          return mopt::loadModule(path, context, options);
+        });
+      },
+      py::arg("path"), py::arg("shapes"), py::arg("triple"), py::arg("cpu"), py::arg("threads"));
+  m.def(
+      "compile_bytes",
+      [](const py::bytes &model, const Shapes &shapes, const std::string &triple, const std::string &cpu, int threads) {
+        std::string_view view = model; // the caller's object, which lives through the call
+        llvm::ArrayRef<uint8_t> bytes(reinterpret_cast<const uint8_t *>(view.data()), view.size());
+        return compileWith({shapes, triple, cpu, threads}, [&](mlir::MLIRContext *context, mopt::ImportOptions &options) {
+          options.sourceName = "model";
+          return mopt::importOnnx(bytes, nullptr, context, options);
+        });
+      },
+      py::arg("model"), py::arg("shapes"), py::arg("triple"), py::arg("cpu"), py::arg("threads"));
+}
