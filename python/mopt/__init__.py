@@ -38,9 +38,7 @@ def compile(
     cpu      "native" (the default for this machine), "x86-64-v2", "x86-64-v3", "x86-64-v4", ...
     threads  of the pool that runs use; 0: all processors. Results do not depend on it
     """
-    given = [
-        (name, [size if isinstance(size, int) else -1 for size in sizes]) for name, sizes in (shapes or {}).items()
-    ]
+    given = [(name, [size if isinstance(size, int) else -1 for size in sizes]) for name, sizes in (shapes or {}).items()]
     if isinstance(model, str | os.PathLike):
         return _core.compile_file(os.fspath(model), given, triple, cpu, threads)
     if hasattr(model, "SerializeToString"):

@@ -103,7 +103,8 @@ def cause(status: str, text: str) -> str:
         code = re.search(r"MOPT-[A-Z]\d+", text)
         ops = re.findall(r"\b(?:op|operator)s?[^:]*: ([\w., ]+)", text)
         return f"refused {code.group() if code else ''} {ops[0][:60] if ops else ''}".strip()
-    return f"{status}: {re.sub(r'[-+]?\d[\d.e+-]*', '#', text)[:70]}"
+    general = re.sub(r"[-+]?\d[\d.e+-]*", "#", text)
+    return f"{status}: {general[:70]}"
 
 
 def print_report(results: dict[str, tuple[str, str]], excused: dict[str, str], details: bool) -> None:
@@ -115,15 +116,24 @@ def print_report(results: dict[str, tuple[str, str]], excused: dict[str, str], d
     for reason, names in sorted(groups.items(), key=lambda item: -len(item[1])):
         print(f"{len(names):6}  {reason}  ({names[0]})")
     for name, (status, text) in results.items():
-        if status in ("wrong", "broken", "crash", "timeout", "harness") and name not in excused or details and status != "passed":
+        if (
+            status in ("wrong", "broken", "crash", "timeout", "harness")
+            and name not in excused
+            or details
+            and status != "passed"
+        ):
             print(f"{status.upper():8} {name}: {text}")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="./dev conformance", description=__doc__.splitlines()[0],
                                      epilog=__doc__.splitlines()[2])  # fmt: skip
-    parser.add_argument("--match", default="*", metavar="PATTERN", help="only tests whose name contains this, * and ? allowed")
-    parser.add_argument("--driver", default="auto", choices=("auto", "python", "cli"), help="how models are compiled and run")
+    parser.add_argument(
+        "--match", default="*", metavar="PATTERN", help="only tests whose name contains this, * and ? allowed"
+    )
+    parser.add_argument(
+        "--driver", default="auto", choices=("auto", "python", "cli"), help="how models are compiled and run"
+    )
     parser.add_argument("--update", action="store_true", help="add new passes to passes.txt")
     parser.add_argument("--timeout", type=float, default=60, metavar="S", help="for one test (default: %(default)s)")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), metavar="N", help="processes")
@@ -168,9 +178,14 @@ def finish(results: dict[str, tuple[str, str]], options: argparse.Namespace, sec
         PASSES.write_text("".join(f"{name}\n" for name in sorted({*listed, *new})))
     counts = Counter(status for status, _ in results.values())
     print(f"\n{', '.join(f'{count} {status}' for status, count in counts.most_common())} in {seconds:.0f} s")
-    print(f"passed {len(passed)} of {len(results)}" + (f" (onnxruntime 1.32: {ONNXRUNTIME_PASSES} of 2033)" if len(results) > 2000 else ""))
+    print(
+        f"passed {len(passed)} of {len(results)}"
+        + (f" (onnxruntime 1.32: {ONNXRUNTIME_PASSES} of 2033)" if len(results) > 2000 else "")
+    )
     if new:
-        print(f"{len(new)} new passes" + (" added to passes.txt" if options.update else "; --update adds them to passes.txt"))
+        print(
+            f"{len(new)} new passes" + (" added to passes.txt" if options.update else "; --update adds them to passes.txt")
+        )
     for name in lost:
         print(f"LOST     {name}: {results[name][0]}: {results[name][1]}")
     failed = sum(status == "failed" for _, status, _ in report)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-
 from drivers import carry
 
 
@@ -32,7 +31,9 @@ def difference(expected: np.ndarray, actual: np.ndarray, rtol: float, atol: floa
     if not wrong.any():
         return ""
     with np.errstate(all="ignore"):
-        distance = np.where(wrong, np.abs(a.astype(np.float64) - e.astype(np.float64)), -1) if a.dtype.kind in "fiub" else wrong
+        distance = (
+            np.where(wrong, np.abs(a.astype(np.float64) - e.astype(np.float64)), -1) if a.dtype.kind in "fiub" else wrong
+        )
     worst = np.unravel_index(int(np.argmax(np.nan_to_num(distance, nan=np.inf, posinf=np.inf))), expected.shape)
     return (
         f"{int(wrong.sum())} of {expected.size} elements differ, the worst at {[int(i) for i in worst]}: "

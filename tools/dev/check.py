@@ -82,12 +82,39 @@ def _unit(report: Path) -> None:
     _ctest(report, BUILD / "release")
 
 
-def _pytest(folder: str) -> Callable[[Path], None]:
+def _pytest(*folders: str) -> Callable[[Path], None]:
+    """Each folder in a process of its own: their conftest.py files are modules of one name."""
+
     def stage(report: Path) -> None:
-        _stage([venv_python(), "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", ROOT / folder],
-               report, 1800, PYTHONPATH=PYTHON_PATH)  # fmt: skip
+        parts = {}
+        for name in folders or _pytest_folders():
+            part = report.with_name(f"{report.stem}-{name.replace('/', '-')}.xml")
+            part.unlink(missing_ok=True)
+            command = [venv_python(), "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={part}", ROOT / name]
+            try:
+                _stage(command, part, 1800, PYTHONPATH=PYTHON_PATH, MOPT_COMPILER=str(BUILD / "release/bin/mopt-compiler"))
+            except Failure:
+                if not part.is_file():
+                    raise
+            parts[name] = junit.read(part)
+        _merge(report, parts)
 
     return stage
+
+
+def _pytest_folders() -> list[str]:
+    """Those with test_*.py files, but for the architecture test, which is a stage of its own."""
+    folders = {str(path.parent.relative_to(ROOT)) for path in (ROOT / "test").rglob("test_*.py")}
+    return sorted(folder for folder in folders if folder != "test/architecture")
+
+
+def _merge(report: Path, parts: dict[str, Counts]) -> None:
+    results = []
+    for name, counts in parts.items():
+        results += [(f"{name}/{i}", "ok", "") for i in range(counts.passed)]
+        results += [(f"{name}/skipped{i}", "skipped", "") for i in range(counts.skipped)]
+        results += [(f"{name} {failure}", "failed", "") for failure in counts.failures]
+    junit.write(report, report.stem, results)
 
 
 def _format(report: Path) -> None:
@@ -106,7 +133,7 @@ def _sanitizer(kind: str, sanitizers: str, **env: str) -> Callable[[Path], None]
         if kind == "tsan":
             folders = folders[:1]
         folder = build_sanitized(kind, sanitizers, *(f"{f}/all" for f in folders))
-        results = []
+        parts = {}
         for name in folders:
             part = report.with_name(f"{kind}-{Path(name).name}.xml")
             part.unlink(missing_ok=True)
@@ -115,11 +142,8 @@ def _sanitizer(kind: str, sanitizers: str, **env: str) -> Callable[[Path], None]
             except Failure:
                 if not part.is_file():
                     raise
-            counts = junit.read(part)
-            results += [(f"{name}/{i}", "ok", "") for i in range(counts.passed)]
-            results += [(f"{name}/skipped{i}", "skipped", "") for i in range(counts.skipped)]
-            results += [(f"{name} {failure}", "failed", "") for failure in counts.failures]
-        junit.write(report, kind, results)
+            parts[name] = junit.read(part)
+        _merge(report, parts)
 
     return stage
 
@@ -141,7 +165,7 @@ STAGES: dict[str, tuple[Callable[[Path], None], bool]] = {
     "architecture": (_pytest("test/architecture"), False),
     "lit": (_lit, False),
     "unit": (_unit, False),
-    "python": (_pytest("test/python"), False),
+    "pytest": (_pytest(), False),
     "cases": (lambda report: _python("test/cases/run_cases.py", report), False),
     "models": (lambda report: _python("test/e2e/run_models.py", report, "--fast"), False),
     "counts": (lambda report: _python("bench/counts.py", report), False),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from common import JOBS, LLVM_BIN, ROOT, VENV, Failure, environment, run
+from common import LLVM_BIN, ROOT, VENV, Failure, environment, run
 
 C_FAMILY = {".c", ".cpp", ".h"}
 

@@ -90,7 +90,9 @@ def _demo(arguments: list[str]) -> int:
 
     setup(quiet=True)
     folder = build("mopt", "mopt-compiler")
-    return run([venv_python(), ROOT / "tools" / "dev" / "demo.py", "--bin", folder / "bin", *arguments], "demo", 900, fail=False)
+    return run(
+        [venv_python(), ROOT / "tools" / "dev" / "demo.py", "--bin", folder / "bin", *arguments], "demo", 900, fail=False
+    )
 
 
 def _script(path: str, timeout: float, *targets: str):
@@ -112,8 +114,9 @@ def _script(path: str, timeout: float, *targets: str):
 
 def _docs(arguments: list[str]) -> int:
     from build import build
-    from docs import write_docs
     from environment import setup
+
+    from docs import write_docs
 
     parser = _parser("docs", "Writes the generated pages of docs/.", "./dev docs --check")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a page is out of date")
