@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,10 +180,10 @@ static mopt_code open_library(mopt_model *model, mopt_error *error) {
     return mopt_fail(error, MOPT_E_DLOPEN, "the system's loader refuses the artifact: %.400s (is /proc mounted?)", why ? why : "?");
   }
   model->module = dlsym(model->handle, "mopt_module");
-  Dl_info info;
-  if (!model->module || !dladdr(model->module, &info))
+  struct link_map *map = NULL; /* l_addr is what was added to the addresses in the file, wherever the first segment begins */
+  if (!model->module || dlinfo(model->handle, RTLD_DI_LINKMAP, &map) != 0 || !map)
     return mopt_fail(error, MOPT_E_NOT_ARTIFACT, "the file has no mopt_module");
-  uintptr_t base = (uintptr_t)info.dli_fbase, at = (uintptr_t)model->module;
+  uintptr_t base = (uintptr_t)map->l_addr, at = (uintptr_t)model->module;
   bool inside = false;
   for (uint32_t i = 0; i < model->nsegments; ++i) {
     mopt_segment *s = &model->segments[i];

@@ -36,7 +36,7 @@ typedef struct job {
 struct mopt_pool {
   _Atomic int32_t refs;
   mopt_host_pool host; /* host.run NULL: our own threads */
-  int32_t workers;     /* wanted, without the caller */
+  _Atomic int32_t workers; /* wanted, without the caller; fewer once the system has refused some */
   bool spin;
   pthread_mutex_t lock; /* jobs, started, threads */
   job *oldest, *newest;
@@ -64,6 +64,10 @@ static inline void relax(void) {
 #elif defined(__aarch64__)
   __asm__ volatile("yield");
 #endif
+}
+
+static int32_t wanted_workers(const mopt_pool *pool) {
+  return atomic_load_explicit(&((mopt_pool *)(uintptr_t)pool)->workers, memory_order_relaxed);
 }
 
 static void take_tickets(job *j) {
@@ -134,9 +138,10 @@ static void start_workers(mopt_pool *pool) {
   if (pthread_attr_init(&attr) == 0) {
     pthread_attr_setstacksize(&attr, STACK_BYTES);
     int32_t n = atomic_load_explicit(&pool->started, memory_order_relaxed);
-    while (n < pool->workers && pthread_create(&pool->threads[n], &attr, worker, pool) == 0)
+    int32_t wanted = wanted_workers(pool);
+    while (n < wanted && pthread_create(&pool->threads[n], &attr, worker, pool) == 0)
       ++n;
-    pool->workers = n; /* the system gave no more: do not ask in each step */
+    atomic_store_explicit(&pool->workers, n, memory_order_relaxed); /* the system gave no more: do not ask in each step */
     atomic_store_explicit(&pool->started, n, memory_order_release);
     pthread_attr_destroy(&attr);
   }
@@ -153,7 +158,7 @@ static void post(mopt_pool *pool, job *j) {
   pthread_mutex_unlock(&pool->lock);
   atomic_fetch_add(&pool->posted, 1);
   if (atomic_load(&pool->sleepers))
-    futex_wake(&pool->posted, (int32_t)(j->count - 1 < pool->workers ? j->count - 1 : pool->workers));
+    futex_wake(&pool->posted, (int32_t)(j->count - 1 < wanted_workers(pool) ? j->count - 1 : wanted_workers(pool)));
 }
 
 static void withdraw(mopt_pool *pool, job *j) {
@@ -185,7 +190,7 @@ void mopt_pool_run(mopt_pool *pool, int64_t count, mopt_pool_body body, void *ar
     pool->host.run(pool->host.context, count, body, arg);
     return;
   }
-  if (count > 1 && pool && atomic_load_explicit(&pool->started, memory_order_acquire) < pool->workers)
+  if (count > 1 && pool && atomic_load_explicit(&pool->started, memory_order_acquire) < wanted_workers(pool))
     start_workers(pool);
   if (count <= 1 || !pool || atomic_load_explicit(&pool->started, memory_order_acquire) == 0) {
     for (int64_t i = 0; i < count; ++i)
@@ -229,7 +234,7 @@ static mopt_code create(int32_t threads, const mopt_host_pool *host, mopt_pool *
     return mopt_fail(error, MOPT_E_MEMORY, "out of memory for a pool");
   }
   pool->threads = ids;
-  pool->workers = threads - 1;
+  atomic_init(&pool->workers, threads - 1);
   pool->spin = threads <= mopt_cpu_count();
   if (host)
     pool->host = *host;
@@ -263,7 +268,9 @@ mopt_code mopt_pool_create_host(const mopt_host_pool *host, mopt_pool **pool, mo
   return create(host->threads, host, pool, error);
 }
 
-int32_t mopt_pool_threads(const mopt_pool *pool) { return pool ? (pool->host.run ? pool->host.threads : pool->workers + 1) : 1; }
+int32_t mopt_pool_threads(const mopt_pool *pool) {
+  return !pool ? 1 : pool->host.run ? pool->host.threads : wanted_workers(pool) + 1;
+}
 
 void mopt_pool_retain(mopt_pool *pool) { atomic_fetch_add_explicit(&pool->refs, 1, memory_order_relaxed); }
 

@@ -95,7 +95,7 @@ mopt_code mopt_buffer_size(const mopt_model *model, uint32_t buffer, const int64
 void mopt_pool_retain(mopt_pool *pool);
 mopt_code mopt_pool_default(mopt_pool **pool, mopt_error *error);
 
-/* ---- session.c, plan.c, steps.c ---- */
+/* ---- session.c, plan.c, place.c, steps.c ---- */
 typedef struct mopt_shape_plan {
   uint64_t used;     /* clock of the last use, 0: empty slot */
   uint64_t arena;    /* bytes */

@@ -44,6 +44,9 @@ HIDDEN int32_t toy_relu(const mopt_call *call) {
 #ifndef TOY_STEP_COUNT
 #define TOY_STEP_COUNT 2
 #endif
+#ifndef TOY_MANIFEST
+#define TOY_MANIFEST {}
+#endif
 #define TOY_WEIGHT_BYTES 1052672 /* two hash chunks: 1 MiB and a page */
 
 __asm__(".section .rodata.toy,\"a\"\n"
@@ -76,7 +79,7 @@ __asm__(".section .rodata.toy,\"a\"\n"
         ".Lrelu_operands:\n" LONG(3) LONG(1)
         ".Lscale_variants:\n" REL(toy_scale) REL(.Lfp32)
         ".Lrelu_variants:\n" REL(toy_relu) REL(.Lfp32)
-        ".Lmanifest: .ascii \"{}\"\n"
+        ".Lmanifest: .ascii \"" TEXT(TOY_MANIFEST) "\"\n"
         ".Ln: .asciz \"n\"\n.Lx: .asciz \"x\"\n.Ly: .asciz \"y\"\n.Lfp32: .asciz \"fp32\"\n"
         ".Lscale: .asciz \"scale\"\n.Lscale_node: .asciz \"mul_0\"\n.Lrelu: .asciz \"add+relu\"\n.Lrelu_node: .asciz \"add_1\\nrelu_2\"\n"
         ".section .weights,\"a\"\n.hidden toy_weights\n.globl toy_weights\n.balign 4096\ntoy_weights:\n"
