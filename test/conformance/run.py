@@ -21,7 +21,7 @@ ROOT = HERE.parents[1]
 sys.path += [str(HERE.parent / "support"), str(ROOT / "tools" / "dev")]
 
 import junit
-from drivers import Broken, Refused, driver_named
+from drivers import CARRIERS, Broken, Refused, driver_named
 from workers import run_all
 
 PASSES = HERE / "passes.txt"
@@ -48,11 +48,13 @@ def load_tests(driver) -> dict[str, object]:
             weights = {tensor.name for tensor in model.graph.initializer}
             self.inputs = [value.name for value in model.graph.input if value.name not in weights]
             self.outputs = [value.name for value in model.graph.output]
+            self.types = [value.type.tensor_type.elem_type for value in model.graph.output]
             self.compiled = driver.compile(model.SerializeToString())
 
         def run(self, inputs, **kwargs):
             results = self.compiled.run(dict(zip(self.inputs, inputs, strict=False)))
-            return namedtupledict("Outputs", self.outputs)(*(results[name] for name in self.outputs))
+            values = (restore(results[name], kind) for name, kind in zip(self.outputs, self.types))
+            return namedtupledict("Outputs", self.outputs)(*values)
 
     class Driven(Backend):
         @classmethod
@@ -72,6 +74,14 @@ def load_tests(driver) -> dict[str, object]:
             if method.startswith("test_") and method.endswith("_cpu"):
                 tests[f"{kind}/{method.removesuffix('_cpu')}"] = getattr(classes[name](method), method)
     return tests
+
+
+def restore(array, kind: int):
+    """The element type of the model, where the driver hands out integers with the same bits."""
+    from onnx import helper
+
+    wanted = helper.tensor_dtype_to_np_dtype(kind) if kind else array.dtype
+    return array.view(wanted) if wanted in CARRIERS and array.dtype == CARRIERS[wanted] else array
 
 
 def outcome(test) -> tuple[str, str]:
