@@ -9,6 +9,7 @@
 
 #include "mopt/Runtime/mopt_abi.h"
 #include "llvm/ADT/ArrayRef.h"
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,7 @@ struct Plan {
   std::vector<PlanStep> steps;
   std::vector<PlanWeight> weights; // ascending, not overlapping
   uint64_t weightBytes = 0;
+  std::deque<std::vector<uint8_t>> owned; // bytes of small constants that `weights` points to
   std::string modelName, modelHash; // for the manifest
 };
 

@@ -51,16 +51,22 @@ static Attribute inherent(Operation *op, StringRef name) {
 }
 
 AttrValues::AttrValues(Operation *op) {
-  const OpRow *row = findOp(op);
-  if (!row)
-    return;
-  unsigned n = row->numAttrs;
+  if (const OpRow *row = findOp(op))
+    fill(*row, [&](StringRef name) { return inherent(op, name); });
+}
+
+AttrValues::AttrValues(const OpRow &row, DictionaryAttr attrs) {
+  fill(row, [&](StringRef name) { return attrs.get(name); });
+}
+
+void AttrValues::fill(const OpRow &row, llvm::function_ref<Attribute(StringRef)> get) {
+  unsigned n = row.numAttrs;
   values.assign(n, {nullptr, 0});
   ints.resize(n);
   floats.resize(n);
   strings.resize(n);
-  for (auto [i, attr] : llvm::enumerate(row->attrRows())) {
-    Attribute given = inherent(op, attr.name);
+  for (auto [i, attr] : llvm::enumerate(row.attrRows())) {
+    Attribute given = get(attr.name);
     if (!given && !attr.hasDefault)
       continue;
     switch (attr.kind) {

@@ -70,9 +70,12 @@ std::pair<const OpRow *, const OnnxRow *> findOnnx(StringRef name, StringRef dom
 class AttrValues {
 public:
   explicit AttrValues(Operation *op);
+  /// The same from a record and the attributes that are given.
+  AttrValues(const OpRow &row, DictionaryAttr attrs);
   ArrayRef<mopt_attr> attrs() const { return values; }
 
 private:
+  void fill(const OpRow &row, llvm::function_ref<Attribute(StringRef)> get);
   std::vector<mopt_attr> values;
   std::vector<std::vector<int64_t>> ints;
   std::vector<std::vector<double>> floats;
@@ -81,6 +84,5 @@ private:
 /// An integer attribute of an op, or its default.
 int64_t attrInt(Operation *op, StringRef name);
 
-/// Units of work of an op with these result sizes (records' `units`), as an expression; null when the axes do not fit.
 } // namespace mopt
 #endif

@@ -1,0 +1,27 @@
+//===- Conversion.h - from groups to code -------------------------------------------------------------------------===//
+#ifndef MOPT_CONVERSION_CONVERSION_H
+#define MOPT_CONVERSION_CONVERSION_H
+
+#include "mopt/Dialect/Kernel/Kernel.h"
+#include "mopt/Package/Plan.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace mopt {
+#define GEN_PASS_DECL
+#include "mopt/Conversion/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "mopt/Conversion/Passes.h.inc"
+
+/// Reads a module at phase `buffers` into a plan, and emits its step functions, in the LLVM dialect, into a new module.
+/// Reports and returns failure when the module does not keep the contract of that phase.
+LogicalResult buildPlan(ModuleOp module, Plan &plan, OwningOpRef<ModuleOp> &code);
+
+} // namespace mopt
+#endif

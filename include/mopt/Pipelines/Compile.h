@@ -1,0 +1,47 @@
+//===- Compile.h - from a module to an artifact -------------------------------------------------------------------===//
+#ifndef MOPT_PIPELINES_COMPILE_H
+#define MOPT_PIPELINES_COMPILE_H
+
+#include "mopt/Support/LLVM.h"
+#include "mlir/IR/BuiltinOps.h"
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace mopt {
+
+struct CompileOptions {
+  std::string triple; // empty: this machine
+  std::string cpu;    // empty: native here, a baseline elsewhere; see TargetSpec
+  std::string toPhase = "llvm"; // stop after this phase
+  std::string emit = "so";      // so, obj, llvm, asm, mlir; a phase before llvm implies mlir
+  std::string output;           // path; empty with mlir: the module stays in memory only
+  bool verifyEach = true;       // run MLIR's verifier after every pass
+  std::vector<std::pair<std::string, std::string>> recorded; // options to keep in the manifest, no paths
+  /// Called when a phase ends; for progress.
+  std::function<void(StringRef phase, double milliseconds)> onPhase;
+};
+
+struct CompileReport {
+  struct PhaseTime {
+    std::string name;
+    double milliseconds = 0;
+  };
+  std::vector<PhaseTime> phases;
+  uint64_t steps = 0, functions = 0, buffers = 0, symbols = 0;
+  uint64_t weightBytes = 0, codeBytes = 0, fileBytes = 0;
+  int64_t arenaBytes = -1; // peak of a model without symbols, -1 for others
+  std::string triple, cpu;
+};
+
+enum class CompileStatus { ok, badInput, internalFault };
+
+/// Runs the phases after the one `module` is in, generates code and writes the output. Errors go to the context's
+/// diagnostics, each with a code. The module is changed.
+CompileStatus compile(ModuleOp module, const CompileOptions &options, CompileReport &report);
+
+/// The report as JSON with sorted keys.
+std::string toJson(const CompileReport &report);
+
+} // namespace mopt
+#endif

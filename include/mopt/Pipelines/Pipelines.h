@@ -1,0 +1,32 @@
+//===- Pipelines.h - the phases of a compilation, as one table ----------------------------------------------------===//
+#ifndef MOPT_PIPELINES_PIPELINES_H
+#define MOPT_PIPELINES_PIPELINES_H
+
+#include "mopt/Support/LLVM.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace mopt {
+
+/// A phase: what a module is after the passes of `build` ran on one of the phase before.
+struct Phase {
+  const char *name, *text;
+  void (*build)(OpPassManager &);
+};
+/// imported, normalized, pruned, quantized, fused, grouped, kernels, buffers. The phase after the last is `llvm`: step
+/// functions in the LLVM dialect, made together with the plan (Compile.h).
+ArrayRef<Phase> phases();
+constexpr llvm::StringLiteral llvmPhase = "llvm";
+/// Position of a phase, or nothing. `llvm` is the number of phases.
+std::optional<unsigned> findPhase(StringRef name);
+/// The phase a module is in, by the ops it holds: for entering in the middle.
+unsigned phaseOf(ModuleOp module);
+
+/// All dialects and interfaces a compilation needs.
+void registerDialects(DialectRegistry &registry);
+/// All mopt passes, and each phase as a pipeline `mopt-to-<phase>` that runs from `imported`. For mopt-opt.
+void registerPasses();
+
+} // namespace mopt
+#endif

@@ -1,0 +1,257 @@
+//===- MoptToKernel.cpp - groups of mopt ops become groups of destination-passing ops -----------------------------===//
+#include "mopt/Conversion/Conversion.h"
+#include "mopt/Dialect/Mopt/OpTable.h"
+#include "mopt/Transforms/Grouping/Grouping.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace mopt {
+#define GEN_PASS_DEF_CONVERTMOPTTOKERNEL
+#define GEN_PASS_DEF_GROUPCOPIES
+#include "mopt/Conversion/Passes.h.inc"
+
+namespace {
+
+RankedTensorType plain(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return RankedTensorType::get(tensor.getShape(), tensor.getElementType());
+}
+
+Attribute dimsAttr(Type type) {
+  SmallVector<DimAttr> dims;
+  for (DimExpr dim : dimsOf(type))
+    dims.push_back(dim.attr());
+  return DimsAttr::get(type.getContext(), dims);
+}
+
+/// Converts one function; the old one stays until the new one is complete.
+class Converter {
+public:
+  explicit Converter(func::FuncOp source) : source(source), builder(source) {}
+
+  FailureOr<func::FuncOp> run() {
+    createFunction();
+    for (Operation &op : source.getBody().front().without_terminator())
+      if (failed(convert(&op)))
+        return failure();
+    auto returned = cast<func::ReturnOp>(source.getBody().front().getTerminator());
+    for (auto [i, value] : llvm::enumerate(returned.getOperands())) {
+      auto write = bufferization::MaterializeInDestinationOp::create(
+          builder, value.getLoc(), /*result=*/Type(), map.lookup(value), target.getArgument(source.getNumArguments() + i));
+      write.setRestrict(true);
+      write.setWritable(true);
+    }
+    func::ReturnOp::create(builder, returned.getLoc());
+    return target;
+  }
+
+private:
+  void createFunction() {
+    SmallVector<Type> types;
+    for (Type type : source.getArgumentTypes())
+      types.push_back(plain(type));
+    for (Type type : source.getResultTypes())
+      types.push_back(MemRefType::get(plain(type).getShape(), plain(type).getElementType()));
+    target = func::FuncOp::create(builder, source.getLoc(), source.getName(), builder.getFunctionType(types, {}));
+    Block *body = target.addEntryBlock();
+    auto nameOf = [&](Attribute name, StringRef fallback, unsigned i) -> Attribute {
+      return name ? name : builder.getStringAttr(fallback + Twine(i));
+    };
+    for (unsigned i = 0; i < source.getNumArguments(); ++i) {
+      target.setArgAttr(i, "mopt.name", nameOf(source.getArgAttr(i, "mopt.name"), "input", i));
+      target.setArgAttr(i, "mopt.dims", dimsAttr(source.getArgumentTypes()[i]));
+      target.setArgAttr(i, "bufferization.writable", builder.getBoolAttr(false)); // else the caller's input is overwritten
+      map.map(source.getArgument(i), body->getArgument(i));
+    }
+    for (unsigned i = 0; i < source.getNumResults(); ++i) {
+      unsigned a = source.getNumArguments() + i;
+      target.setArgAttr(a, "mopt.name", nameOf(source.getResultAttr(i, "mopt.name"), "output", i));
+      target.setArgAttr(a, "mopt.dims", dimsAttr(source.getResultTypes()[i]));
+      target.setArgAttr(a, "mopt.output", builder.getUnitAttr());
+    }
+    builder.setInsertionPointToStart(body);
+  }
+
+  SmallVector<Value> dynamicSizes(Location loc, Type type) {
+    SmallVector<Value> sizes;
+    for (DimExpr dim : dimsOf(type))
+      if (!dim.asConstant())
+        sizes.push_back(kernel::materializeSize(builder, loc, dim));
+    return sizes;
+  }
+
+  Value destination(Location loc, Type type) {
+    SmallVector<Value> sizes = dynamicSizes(loc, type);
+    return tensor::EmptyOp::create(builder, loc, plain(type), sizes);
+  }
+
+  LogicalResult convert(Operation *op) {
+    Location loc = op->getLoc();
+    if (isa<NoneOp>(op))
+      return success();
+    if (auto constant = dyn_cast<ConstantOp>(op)) {
+      map.map(constant.getResult(), kernel::WeightOp::create(builder, loc, plain(constant.getType()), constant.getValue()));
+      return success();
+    }
+    if (auto group = dyn_cast<GroupOp>(op))
+      return convertGroup(group);
+    if (const OpRow *row = findOp(op); row && row->kind == OpKind::view) {
+      Type type = op->getResult(0).getType();
+      SmallVector<Value> sizes = dynamicSizes(loc, type);
+      map.map(op->getResult(0), kernel::ViewOp::create(builder, loc, plain(type), map.lookup(op->getOperand(0)), sizes));
+      return success();
+    }
+    return op->emitError() << "MOPT-C003: '" << op->getName() << "' is not grouped; run --mopt-form-groups first";
+  }
+
+  LogicalResult convertGroup(GroupOp group) {
+    auto yield = cast<YieldOp>(group.getBody().front().getTerminator());
+    Operation *root = nullptr;
+    for (Operation &op : group.getBody().front().without_terminator())
+      if (!isLoopElementwise(&op))
+        root = &op;
+    if (root && !llvm::hasNItems(group.getBody().front().without_terminator(), 1))
+      return group.emitError("MOPT-C003: a root with a prologue or epilogue has no lowering; form groups without");
+    // Destinations are made outside. An optional result that nobody reads is not computed.
+    SmallVector<Value> written, outs;
+    if (root) {
+      const OpRow *row = findOp(root);
+      for (auto [i, result] : llvm::enumerate(root->getResults()))
+        if (!isa<NoneType>(result.getType()) && (!result.use_empty() || !row->resultRows()[std::min<size_t>(i, row->numResults - 1)].optional))
+          written.push_back(result);
+    } else {
+      llvm::append_range(written, yield.getValues());
+    }
+    for (Value value : written)
+      outs.push_back(destination(group.getLoc(), value.getType()));
+    SmallVector<Type> types;
+    for (Value value : yield.getValues())
+      types.push_back(plain(value.getType()));
+    auto created = GroupOp::create(builder, group.getLoc(), types, group.getRootAttr());
+    Block &body = created.getBody().emplaceBlock();
+    OpBuilder inner = OpBuilder::atBlockBegin(&body);
+    ValueRange results = root ? makeReference(inner, root, written, outs) : makeLoop(inner, group, written, outs);
+    SmallVector<Value> yielded;
+    for (Value value : yield.getValues())
+      yielded.push_back(results[llvm::find(written, value) - written.begin()]);
+    YieldOp::create(inner, group.getLoc(), yielded);
+    for (auto [old, fresh] : llvm::zip_equal(group.getResults(), created.getResults()))
+      map.map(old, fresh);
+    return success();
+  }
+
+  ValueRange makeReference(OpBuilder &inner, Operation *op, ArrayRef<Value> written, ArrayRef<Value> outs) {
+    SmallVector<int64_t> present, writes;
+    SmallVector<Value> inputs;
+    SmallVector<Type> types;
+    for (Value operand : op->getOperands()) {
+      present.push_back(!isAbsent(operand));
+      if (!isAbsent(operand))
+        inputs.push_back(map.lookup(operand));
+    }
+    for (Value result : op->getResults())
+      writes.push_back(llvm::is_contained(written, result));
+    for (Value value : written)
+      types.push_back(plain(value.getType()));
+    return kernel::ReferenceOp::create(inner, op->getLoc(), types, findOp(op)->mnemonic, inherentAttrs(op), present, writes,
+                                       inputs, outs)
+        .getResults();
+  }
+
+  /// The attributes that the record has; names of tensors and the like stay behind.
+  DictionaryAttr inherentAttrs(Operation *op) {
+    SmallVector<NamedAttribute> attrs;
+    for (const AttrRow &row : findOp(op)->attrRows())
+      if (std::optional<Attribute> value = op->getInherentAttr(row.name); value && *value)
+        attrs.push_back({StringAttr::get(op->getContext(), row.name), *value});
+    return DictionaryAttr::get(op->getContext(), attrs);
+  }
+
+  ValueRange makeLoop(OpBuilder &inner, GroupOp group, ArrayRef<Value> written, ArrayRef<Value> outs) {
+    Block &old = group.getBody().front();
+    SmallVector<Value> inputs;
+    for (Operation &op : old.without_terminator())
+      for (Value operand : op.getOperands())
+        if (operand.getParentBlock() != &old && !llvm::is_contained(inputs, operand))
+          inputs.push_back(operand);
+    SmallVector<DimExpr> space = dimsOf(written.front());
+    MLIRContext *context = group.getContext();
+    SmallVector<AffineMap> maps;
+    for (Value input : inputs) {
+      SmallVector<DimExpr> dims = dimsOf(input);
+      SmallVector<AffineExpr> exprs;
+      for (auto [i, dim] : llvm::enumerate(dims)) {
+        unsigned axis = space.size() - dims.size() + i;
+        exprs.push_back(dim == space[axis] ? getAffineDimExpr(axis, context) : getAffineConstantExpr(0, context));
+      }
+      maps.push_back(AffineMap::get(space.size(), 0, exprs, context));
+    }
+    maps.append(outs.size(), AffineMap::getMultiDimIdentityMap(space.size(), context));
+    SmallVector<utils::IteratorType> iterators(space.size(), utils::IteratorType::parallel);
+    SmallVector<Value> operands;
+    SmallVector<Type> types;
+    for (Value input : inputs)
+      operands.push_back(map.lookup(input));
+    for (Value out : outs)
+      types.push_back(out.getType());
+    auto loop = linalg::GenericOp::create(
+        inner, group.getLoc(), types, operands, outs, maps, iterators, [&](OpBuilder &b, Location, ValueRange args) {
+          IRMapping scalars;
+          for (auto [input, arg] : llvm::zip(inputs, args))
+            scalars.map(input, arg);
+          for (Operation &op : old.without_terminator()) {
+            SmallVector<Value> values;
+            for (Value operand : op.getOperands())
+              values.push_back(scalars.lookup(operand));
+            scalars.map(op.getResult(0), kernel::ScalarOp::create(b, op.getLoc(), tensorOf(op.getResult(0)).getElementType(),
+                                                                  findOp(&op)->mnemonic, inherentAttrs(&op), values));
+          }
+          SmallVector<Value> yielded;
+          for (Value value : written)
+            yielded.push_back(scalars.lookup(value));
+          linalg::YieldOp::create(b, group.getLoc(), yielded);
+        });
+    return loop.getResults();
+  }
+
+  func::FuncOp source, target;
+  OpBuilder builder;
+  IRMapping map;
+};
+
+struct ConvertMoptToKernel : impl::ConvertMoptToKernelBase<ConvertMoptToKernel> {
+  void runOnOperation() override {
+    for (func::FuncOp function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
+      if (!llvm::hasSingleElement(function.getBody()) || !llvm::all_of(function.getFunctionType().getInputs(), llvm::IsaPred<RankedTensorType>) ||
+          !llvm::all_of(function.getFunctionType().getResults(), llvm::IsaPred<RankedTensorType>)) {
+        function.emitError("MOPT-C003: a model function has one block and takes and returns ranked tensors");
+        return signalPassFailure();
+      }
+      FailureOr<func::FuncOp> converted = Converter(function).run();
+      if (failed(converted))
+        return signalPassFailure();
+      function.erase();
+    }
+  }
+};
+
+struct GroupCopies : impl::GroupCopiesBase<GroupCopies> {
+  void runOnOperation() override {
+    SmallVector<memref::CopyOp> copies;
+    for (auto copy : getOperation().getBody().front().getOps<memref::CopyOp>())
+      copies.push_back(copy);
+    for (memref::CopyOp copy : copies) {
+      OpBuilder builder(copy);
+      if (copy.getSource() != copy.getTarget()) {
+        auto group = GroupOp::create(builder, copy.getLoc(), TypeRange{}, builder.getStringAttr("movement"));
+        OpBuilder inner = OpBuilder::atBlockBegin(&group.getBody().emplaceBlock());
+        kernel::ReferenceOp::create(inner, copy.getLoc(), TypeRange{}, "identity", inner.getDictionaryAttr({}),
+                                    ArrayRef<int64_t>{1}, ArrayRef<int64_t>{1}, copy.getSource(), copy.getTarget());
+        YieldOp::create(inner, copy.getLoc(), ValueRange{});
+      }
+      copy.erase();
+    }
+  }
+};
+
+} // namespace
+} // namespace mopt

@@ -1,0 +1,331 @@
+//===- KernelBody.cpp - reference calls and the elementwise loop --------------------------------------------------===//
+//
+// Descriptors and attributes are built on the stack from constants: once the reference function is inlined they fold
+// away, and nothing in the artifact holds an address that would need a relocation.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#include "KernelBody.h"
+
+namespace mopt {
+namespace {
+
+constexpr int64_t tensorBytes = sizeof(mopt_tensor), attrBytes = sizeof(mopt_attr);
+
+} // namespace
+
+void KernelBody::start(LLVM::LLVMFuncOp fn, ArrayRef<Value> buffers) {
+  function = fn;
+  Block *block = fn.addEntryBlock(builder);
+  builder.setInsertionPointToStart(block);
+  unsigned n = 0;
+  for (Value base : buffers)
+    bases[base] = block->getArgument(n++);
+  for (auto &[dim, value] : sizeArgs)
+    value = block->getArgument(n++);
+  begin = block->getArgument(n++);
+  end = block->getArgument(n++);
+  fault = block->getArgument(n++);
+}
+
+Value KernelBody::i64(int64_t value) { return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value)); }
+Value KernelBody::i32(int32_t value) { return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(value)); }
+
+Value KernelBody::size(DimExpr expr) {
+  if (auto value = expr.asConstant())
+    return i64(*value);
+  if (auto found = sizeArgs.find(expr.attr()); found != sizeArgs.end())
+    return found->second;
+  return {}; // cannot happen: the caller named every size
+}
+
+Value KernelBody::size(ArrayRef<DimExpr> factors) {
+  Value product = i64(1);
+  for (DimExpr factor : factors)
+    product = arith::MulIOp::create(builder, loc, product, size(factor));
+  return product;
+}
+
+Value KernelBody::address(Value base, int64_t bytes) {
+  return LLVM::GEPOp::create(builder, loc, ptrType(), builder.getI8Type(), base, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(bytes)});
+}
+void KernelBody::storeAt(Value base, int64_t bytes, Value value) {
+  LLVM::StoreOp::create(builder, loc, value, address(base, bytes));
+}
+Value KernelBody::stackBytes(int64_t bytes) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&function.getBody().front()); // one alloca, not one a loop iteration
+  auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes);
+  Value one = LLVM::ConstantOp::create(builder, loc, builder.getI64Type(), builder.getI64IntegerAttr(1));
+  return LLVM::AllocaOp::create(builder, loc, ptrType(), type, one, /*alignment=*/16);
+}
+
+Value KernelBody::attributes(StringRef opName, DictionaryAttr attrs) {
+  // The marshalling is that of the interpreter: a detached op with the same attributes.
+  OperationState state(loc, (Twine("mopt.") + opName).str());
+  state.addAttributes(attrs.getValue());
+  const OpRow *row = findOp(state.name.getStringRef());
+  if (!row->numAttrs)
+    return LLVM::ZeroOp::create(builder, loc, ptrType());
+  AttrValues values(*row, attrs);
+  Value array = stackBytes(attrBytes * row->numAttrs);
+  for (auto [slot, attr] : llvm::enumerate(values.attrs())) {
+    Value address;
+    if (!attr.n) {
+      address = LLVM::ZeroOp::create(builder, loc, ptrType());
+    } else {
+      AttrKind kind = row->attrs[slot].kind;
+      Attribute elements;
+      Type arrayType;
+      if (kind == AttrKind::String || kind == AttrKind::Strings) {
+        elements = builder.getStringAttr(StringRef(static_cast<const char *>(attr.values), attr.n));
+        arrayType = LLVM::LLVMArrayType::get(builder.getI8Type(), attr.n);
+      } else if (kind == AttrKind::Float || kind == AttrKind::Floats) {
+        auto type = RankedTensorType::get({attr.n}, builder.getF64Type());
+        elements = DenseElementsAttr::get(type, ArrayRef(static_cast<const double *>(attr.values), attr.n));
+        arrayType = LLVM::LLVMArrayType::get(builder.getF64Type(), attr.n);
+      } else {
+        auto type = RankedTensorType::get({attr.n}, builder.getI64Type());
+        elements = DenseElementsAttr::get(type, ArrayRef(static_cast<const int64_t *>(attr.values), attr.n));
+        arrayType = LLVM::LLVMArrayType::get(builder.getI64Type(), attr.n);
+      }
+      address = LLVM::AddressOfOp::create(builder, loc, ptrType(), emitter.globalFor(elements, arrayType));
+    }
+    storeAt(array, attrBytes * slot, address);
+    storeAt(array, attrBytes * slot + 8, i64(attr.n));
+  }
+  return array;
+}
+
+Value KernelBody::reference(kernel::ReferenceOp op, PlanView &plan) {
+  auto descriptors = [&](ArrayRef<int64_t> mask, ValueRange memrefs) {
+    Value array = stackBytes(tensorBytes * std::max<int64_t>(1, mask.size()));
+    unsigned next = 0;
+    for (auto [i, present] : llvm::enumerate(mask)) {
+      int64_t at = tensorBytes * i;
+      if (!present) {
+        storeAt(array, at + offsetof(mopt_tensor, data), LLVM::ZeroOp::create(builder, loc, ptrType()));
+        storeAt(array, at + offsetof(mopt_tensor, type), i32(MOPT_UNDEFINED));
+        storeAt(array, at + offsetof(mopt_tensor, rank), i32(0));
+        continue;
+      }
+      BufferView view = plan.view(memrefs[next++]);
+      storeAt(array, at + offsetof(mopt_tensor, data), bases.lookup(view.base));
+      storeAt(array, at + offsetof(mopt_tensor, type), i32(onnxType(view.element)));
+      storeAt(array, at + offsetof(mopt_tensor, rank), i32(view.dims.size()));
+      Value stride = i64(1);
+      for (unsigned d = view.dims.size(); d-- > 0;) {
+        Value extent = size(view.dims[d]);
+        storeAt(array, at + offsetof(mopt_tensor, dims) + 8 * d, extent);
+        storeAt(array, at + offsetof(mopt_tensor, strides) + 8 * d, stride);
+        stride = arith::MulIOp::create(builder, loc, stride, extent);
+      }
+    }
+    return array;
+  };
+  Value in = descriptors(op.getPresent(), op.getInputs());
+  Value out = descriptors(op.getWritten(), op.getOuts());
+  Value attrs = attributes(op.getOp(), op.getAttrs());
+  Type p = ptrType(), w = builder.getI64Type(), h = builder.getI32Type();
+  LLVM::LLVMFuncOp callee = emitter.declare(("mopt_ref_" + op.getOp()).str(), h, {p, h, p, h, p, w, w, p});
+  return LLVM::CallOp::create(builder, loc, callee,
+                              ValueRange{in, i32(op.getPresent().size()), out, i32(op.getWritten().size()), attrs, begin, end, fault})
+      .getResult();
+}
+
+//===----------------------------------------------------------------------===//
+// The elementwise loop
+//===----------------------------------------------------------------------===//
+SmallVector<KernelBody::Axis> KernelBody::collapse(linalg::GenericOp op, PlanView &plan) {
+  SmallVector<DimExpr> space = plan.view(op.getDpsInits().front()).dims;
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  SmallVector<Axis> axes;
+  for (auto [d, dim] : llvm::enumerate(space)) {
+    if (dim.isConstant(1))
+      continue;
+    Axis axis{{dim}, {}};
+    for (AffineMap map : maps)
+      axis.full.push_back(map.isFunctionOfDim(d));
+    if (!axes.empty() && axes.back().full == axis.full)
+      axes.back().sizes.push_back(dim);
+    else
+      axes.push_back(axis);
+  }
+  return axes;
+}
+
+DimExpr KernelBody::loopUnits(linalg::GenericOp op, PlanView &plan) {
+  SmallVector<Axis> axes = collapse(op, plan);
+  DimExpr units = DimExpr::constant(op.getContext(), 1);
+  for (const Axis &axis : ArrayRef(axes).drop_back(axes.size() > 1 ? 1 : 0))
+    for (DimExpr factor : axis.sizes)
+      units = units * factor;
+  return units;
+}
+
+void KernelBody::loop(linalg::GenericOp op, PlanView &plan) {
+  SmallVector<Axis> axes = collapse(op, plan);
+  unsigned n = op->getNumOperands();
+  Value zero = i64(0), one = i64(1);
+  SmallVector<Value> offsets(n, zero);
+  if (axes.size() <= 1) {
+    SmallVector<bool> moves = axes.empty() ? SmallVector<bool>(n, false) : axes.front().full;
+    return innerLoop(op, plan, begin, end, offsets, moves);
+  }
+  // One unit is a row: the last axis. The others are counted out of the unit's number.
+  auto rows = scf::ForOp::create(builder, loc, begin, end, one);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(rows.getBody());
+  SmallVector<Value> strides(n);
+  const Axis &last = axes.back();
+  Value lastSize = size(last.sizes), rest = rows.getInductionVar();
+  for (unsigned k = 0; k < n; ++k)
+    strides[k] = last.full[k] ? lastSize : one;
+  for (unsigned a = axes.size() - 1; a-- > 0;) {
+    Value extent = size(axes[a].sizes);
+    Value index = a == 0 ? rest : arith::RemUIOp::create(builder, loc, rest, extent).getResult();
+    for (unsigned k = 0; k < n; ++k)
+      if (axes[a].full[k]) {
+        offsets[k] = arith::AddIOp::create(builder, loc, offsets[k], arith::MulIOp::create(builder, loc, index, strides[k]));
+        strides[k] = arith::MulIOp::create(builder, loc, strides[k], extent);
+      }
+    if (a)
+      rest = arith::DivUIOp::create(builder, loc, rest, extent);
+  }
+  innerLoop(op, plan, zero, lastSize, offsets, last.full);
+}
+
+void KernelBody::innerLoop(linalg::GenericOp op, PlanView &plan, Value lower, Value upper, ArrayRef<Value> offsets,
+                           ArrayRef<bool> moves) {
+  auto loop = scf::ForOp::create(builder, loc, lower, upper, i64(1));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  auto indexOf = [&](unsigned k) {
+    return moves[k] ? arith::AddIOp::create(builder, loc, offsets[k], loop.getInductionVar()).getResult() : offsets[k];
+  };
+  llvm::DenseMap<Value, Scalar> scalars;
+  unsigned inputs = op.getNumDpsInputs();
+  for (unsigned k = 0; k < inputs; ++k) {
+    BufferView view = plan.view(op->getOperand(k));
+    scalars[op.getBody()->getArgument(k)] = load(bases.lookup(view.base), indexOf(k), view.element);
+  }
+  for (Operation &inner : op.getBody()->without_terminator()) {
+    auto scalar = cast<kernel::ScalarOp>(inner);
+    SmallVector<Scalar> operands;
+    for (Value operand : scalar.getOperands())
+      operands.push_back(scalars.lookup(operand));
+    scalars[scalar.getResult()] = scalarOp(scalar, operands);
+  }
+  for (auto [i, value] : llvm::enumerate(op.getBody()->getTerminator()->getOperands())) {
+    BufferView view = plan.view(op.getDpsInits()[i]);
+    store(bases.lookup(view.base), indexOf(inputs + i), view.element, scalars.lookup(value));
+  }
+}
+
+char KernelBody::naturalKind(Type element) {
+  if (element.isF64())
+    return 'd';
+  if (isa<FloatType>(element))
+    return 'f';
+  return element.isInteger(1) || cast<IntegerType>(element).isUnsigned() ? 'u' : 'i';
+}
+Type KernelBody::kindType(char kind) {
+  return kind == 'f' ? builder.getF32Type() : kind == 'd' ? Type(builder.getF64Type()) : builder.getI64Type();
+}
+
+static StringRef kindName(char kind) { return kind == 'f' ? "f32" : kind == 'd' ? "f64" : kind == 'i' ? "i64" : "u64"; }
+
+KernelBody::Scalar KernelBody::load(Value base, Value index, Type element) {
+  char kind = naturalKind(element);
+  if (element.isF16() || element.isBF16()) {
+    LLVM::LLVMFuncOp callee = emitter.declare(element.isF16() ? "mopt_ld_f16" : "mopt_ld_bf16", builder.getF32Type(),
+                                              {ptrType(), builder.getI64Type()});
+    return {LLVM::CallOp::create(builder, loc, callee, ValueRange{base, index}).getResult(), kind};
+  }
+  Type stored = isa<FloatType>(element) ? element : Type(builder.getIntegerType(storedBits(element)));
+  Value address = LLVM::GEPOp::create(builder, loc, ptrType(), stored, base, ArrayRef<LLVM::GEPArg>{index});
+  Value value = LLVM::LoadOp::create(builder, loc, stored, address);
+  if (element.isInteger(1)) {
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(stored, 0));
+    value = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, value, zero);
+    value = arith::ExtUIOp::create(builder, loc, builder.getI64Type(), value);
+  } else if (isa<IntegerType>(stored) && storedBits(element) < 64) {
+    value = kind == 'i' ? arith::ExtSIOp::create(builder, loc, builder.getI64Type(), value).getResult()
+                        : arith::ExtUIOp::create(builder, loc, builder.getI64Type(), value).getResult();
+  }
+  return {value, kind};
+}
+
+void KernelBody::store(Value base, Value index, Type element, Scalar scalar) {
+  if (element.isF16() || element.isBF16()) {
+    LLVM::LLVMFuncOp callee = emitter.declare(element.isF16() ? "mopt_st_f16" : "mopt_st_bf16", LLVM::LLVMVoidType::get(builder.getContext()),
+                                              {ptrType(), builder.getI64Type(), builder.getF32Type()});
+    LLVM::CallOp::create(builder, loc, callee, ValueRange{base, index, scalar.value});
+    return;
+  }
+  Type stored = isa<FloatType>(element) ? element : Type(builder.getIntegerType(storedBits(element)));
+  Value value = scalar.value;
+  if (isa<IntegerType>(stored) && storedBits(element) < 64)
+    value = arith::TruncIOp::create(builder, loc, stored, value);
+  Value address = LLVM::GEPOp::create(builder, loc, ptrType(), stored, base, ArrayRef<LLVM::GEPArg>{index});
+  LLVM::StoreOp::create(builder, loc, value, address);
+}
+
+KernelBody::Scalar KernelBody::convert(Scalar scalar, char kind) {
+  auto isInteger = [](char k) { return k == 'i' || k == 'u'; };
+  if (scalar.kind == kind || (isInteger(scalar.kind) && isInteger(kind)))
+    return {scalar.value, kind};
+  std::string name = ("mopt_s_cast_" + kindName(scalar.kind) + "_" + kindName(kind)).str();
+  LLVM::LLVMFuncOp callee = emitter.declare(name, kindType(kind), {kindType(scalar.kind)});
+  return {LLVM::CallOp::create(builder, loc, callee, ValueRange{scalar.value}).getResult(), kind};
+}
+
+/// Cuts a 64-bit integer to its element type, as storing and loading it would.
+KernelBody::Scalar KernelBody::wrap(Scalar scalar, Type element) {
+  int64_t bits = storedBits(element);
+  if (isa<FloatType>(element) || bits >= 64 || element.isInteger(1))
+    return scalar;
+  Value narrow = arith::TruncIOp::create(builder, loc, builder.getIntegerType(bits), scalar.value);
+  scalar.value = scalar.kind == 'i' ? arith::ExtSIOp::create(builder, loc, builder.getI64Type(), narrow).getResult()
+                                    : arith::ExtUIOp::create(builder, loc, builder.getI64Type(), narrow).getResult();
+  return scalar;
+}
+
+KernelBody::Scalar KernelBody::scalarOp(kernel::ScalarOp op, ArrayRef<Scalar> operands) {
+  const OpRow *row = findOp(("mopt." + op.getOp()).str());
+  Type element = op.getResult().getType();
+  char resultKind = naturalKind(element);
+  StringRef signature = row->scalar;
+  if (signature == "cast") {
+    Scalar x = operands.front();
+    if (element.isInteger(1)) {
+      Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(x.value.getType()));
+      Value bit = isa<FloatType>(x.value.getType())
+                      ? arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, x.value, zero).getResult()
+                      : arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, x.value, zero).getResult();
+      return {arith::ExtUIOp::create(builder, loc, builder.getI64Type(), bit), 'u'};
+    }
+    return wrap(convert(x, resultKind), element);
+  }
+  auto [arguments, result] = signature.split("->");
+  // The compute type of the operands that share one: equal, integers as signed, everything else in double.
+  char common = 0;
+  for (auto [letter, x] : llvm::zip_equal(arguments, operands))
+    if (letter != 'B')
+      common = !common || common == x.kind ? x.kind : (common == 'i' || common == 'u') && (x.kind == 'i' || x.kind == 'u') ? 'i' : 'd';
+  if (!common)
+    common = 'u';
+  SmallVector<Value> values;
+  SmallVector<Type> types;
+  for (auto [letter, x] : llvm::zip_equal(arguments, operands)) {
+    values.push_back(convert(x, letter == 'B' ? 'u' : common).value);
+    types.push_back(values.back().getType());
+  }
+  values.push_back(attributes(op.getOp(), op.getAttrs()));
+  types.push_back(ptrType());
+  char kind = result == "B" ? 'u' : common;
+  LLVM::LLVMFuncOp callee = emitter.declare(("mopt_s_" + op.getOp() + "_" + kindName(common)).str(), kindType(kind), types);
+  Scalar y{LLVM::CallOp::create(builder, loc, callee, values).getResult(), kind};
+  return wrap(convert(y, resultKind), element);
+}
+
+} // namespace mopt

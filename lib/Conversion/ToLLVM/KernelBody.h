@@ -1,0 +1,73 @@
+//===- KernelBody.h - the inside of one kernel function -----------------------------------------------------------===//
+#ifndef MOPT_LIB_CONVERSION_TOLLVM_KERNELBODY_H
+#define MOPT_LIB_CONVERSION_TOLLVM_KERNELBODY_H
+
+#include "StepEmitter.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace mopt {
+
+/// Builds `i32 kernel(ptr buffer..., i64 size..., i64 begin, i64 end, ptr fault)` for one group.
+class KernelBody {
+public:
+  KernelBody(StepEmitter &emitter, OpBuilder &builder, Location loc) : emitter(emitter), builder(builder), loc(loc) {}
+
+  /// Sizes that are not numbers become arguments; call for every size before `start`.
+  void addSize(DimExpr size) {
+    if (size && !size.asConstant())
+      sizeArgs.insert({size.attr(), Value()});
+  }
+  ArrayRef<std::pair<DimAttr, Value>> sizes() const { return sizeArgs.getArrayRef(); }
+  void start(LLVM::LLVMFuncOp function, ArrayRef<Value> bases);
+
+  /// Calls the reference function; returns its status.
+  Value reference(kernel::ReferenceOp op, PlanView &plan);
+  /// Emits the loop over [begin, end) units.
+  void loop(linalg::GenericOp op, PlanView &plan);
+
+  Value size(DimExpr expr);
+  Value size(ArrayRef<DimExpr> factors);
+  Value i64(int64_t value);
+  Value i32(int32_t value);
+  Type ptrType() const { return LLVM::LLVMPointerType::get(builder.getContext()); }
+
+  Value begin, end, fault;
+
+  /// Units of a loop group: rows of the collapsed iteration space, or elements when it has one axis.
+  static DimExpr loopUnits(linalg::GenericOp op, PlanView &plan);
+
+private:
+  /// An element in a register: float, double, or int64_t / uint64_t in an i64.
+  struct Scalar {
+    Value value;
+    char kind; // 'f', 'd', 'i', 'u'
+  };
+  struct Axis {
+    SmallVector<DimExpr> sizes;  // collapsed: their product
+    SmallVector<bool> full; // per operand: whether it moves along this axis
+  };
+  static SmallVector<Axis> collapse(linalg::GenericOp op, PlanView &plan);
+  void innerLoop(linalg::GenericOp op, PlanView &plan, Value lower, Value upper, ArrayRef<Value> offsets, ArrayRef<bool> moves);
+
+  static char naturalKind(Type element);
+  Type kindType(char kind);
+  Scalar load(Value base, Value index, Type element);
+  void store(Value base, Value index, Type element, Scalar value);
+  Scalar convert(Scalar value, char kind);
+  Scalar wrap(Scalar value, Type element);
+  Scalar scalarOp(kernel::ScalarOp op, ArrayRef<Scalar> operands);
+  Value attributes(StringRef opName, DictionaryAttr attrs);
+  Value address(Value base, int64_t bytes);
+  void storeAt(Value base, int64_t bytes, Value value);
+  Value stackBytes(int64_t bytes);
+
+  StepEmitter &emitter;
+  OpBuilder &builder;
+  Location loc;
+  LLVM::LLVMFuncOp function;
+  llvm::MapVector<Value, Value> bases;
+  llvm::MapVector<DimAttr, Value> sizeArgs;
+};
+
+} // namespace mopt
+#endif

@@ -1,0 +1,273 @@
+//===- StepEmitter.cpp - one group, one step function -------------------------------------------------------------===//
+#include "StepEmitter.h"
+#include "KernelBody.h"
+
+namespace mopt {
+namespace {
+
+/// Work below which a chunk costs more to hand out than to run, in multiply-adds or elements.
+constexpr int64_t chunkWork = 1 << 16;
+/// The value that symbols are taken to have where work must be guessed at compile time.
+constexpr int64_t guessedSize = 16;
+
+int64_t guess(DimExpr size) {
+  return size ? size.evaluate([](StringRef) { return std::optional<int64_t>(guessedSize); }).value_or(guessedSize) : guessedSize;
+}
+
+DimExpr product(ArrayRef<DimExpr> dims, MLIRContext *context) {
+  DimExpr p = DimExpr::constant(context, 1);
+  for (DimExpr dim : dims)
+    p = p * dim;
+  return p;
+}
+
+/// Units of a reference op (the record's `units`).
+DimExpr unitsOf(kernel::ReferenceOp op, const BufferView &result, const OpRow *row) {
+  MLIRContext *context = op.getContext();
+  ArrayRef<DimExpr> dims = result.dims;
+  int64_t rank = dims.size();
+  AttrValues attrs(*row, op.getAttrs());
+  auto intAttr = [&](StringRef name, int64_t fallback) {
+    for (auto [i, attr] : llvm::enumerate(row->attrRows()))
+      if (name == attr.name && attrs.attrs()[i].n == 1 && attr.kind == AttrKind::Int)
+        return *static_cast<const int64_t *>(attrs.attrs()[i].values);
+    return fallback;
+  };
+  UnitKind kind = row->units;
+  int64_t axis = intAttr("axis", -1);
+  axis += axis < 0 ? rank : 0;
+  if (kind == UnitKind::slices && intAttr("flatten", 0))
+    kind = UnitKind::before_axis;
+  if ((kind == UnitKind::slices || kind == UnitKind::before_axis) && (axis < 0 || axis > rank))
+    return DimExpr::constant(context, 1);
+  switch (kind) {
+  case UnitKind::serial:
+    return DimExpr::constant(context, 1);
+  case UnitKind::elements:
+    return product(dims, context);
+  case UnitKind::rows:
+    return product(dims.drop_back(rank ? 1 : 0), context);
+  case UnitKind::planes:
+    return product(dims.take_front(std::min<int64_t>(rank, 2)), context);
+  case UnitKind::outer:
+    return product(dims.take_front(std::min<int64_t>(rank, 1)), context);
+  case UnitKind::before_axis:
+    return product(dims.take_front(axis), context);
+  case UnitKind::slices: {
+    SmallVector<DimExpr> others(dims);
+    if (axis < rank)
+      others.erase(others.begin() + axis);
+    return product(others, context);
+  }
+  }
+  return DimExpr::constant(context, 1);
+}
+
+/// Multiply-adds of a contraction, from the shapes of its operands; elements of the result for other ops.
+DimExpr workOf(kernel::ReferenceOp op, const BufferView &result, PlanView &plan) {
+  MLIRContext *context = op.getContext();
+  DimExpr elements = product(result.dims, context);
+  StringRef name = op.getOp();
+  if (name == "matmul" || name == "matmul_integer" || name == "qlinear_matmul") {
+    BufferView a = plan.view(op.getInputs().front());
+    return a.dims.empty() ? elements : elements * a.dims.back();
+  }
+  if (name == "gemm") {
+    BufferView a = plan.view(op.getInputs().front());
+    AttrValues attrs(*findOp("mopt.gemm"), op.getAttrs());
+    bool transposed = *static_cast<const int64_t *>(attrs.attrs()[2].values); // alpha, beta, transA
+    return a.dims.size() == 2 ? elements * a.dims[transposed ? 0 : 1] : elements;
+  }
+  if (name == "conv" || name == "conv_integer" || name == "qlinear_conv") {
+    BufferView w = plan.view(op.getInputs()[name == "qlinear_conv" ? 3 : 1]);
+    return w.dims.empty() ? elements : elements * product(ArrayRef(w.dims).drop_front(), context);
+  }
+  if (name == "conv_transpose") {
+    BufferView x = plan.view(op.getInputs()[0]), w = plan.view(op.getInputs()[1]);
+    return w.dims.empty() ? elements : product(x.dims, context) * product(ArrayRef(w.dims).drop_front(), context);
+  }
+  if (name.contains("pool") || name.contains("reduce") || name.contains("norm") || name.contains("softmax"))
+    return product(plan.view(op.getInputs().front()).dims, context);
+  return elements;
+}
+
+} // namespace
+
+StepEmitter::StepEmitter(ModuleOp code, PlanView &plan) : code(code), plan(plan), builder(code.getContext()) {}
+
+LLVM::LLVMFuncOp StepEmitter::declare(StringRef name, Type result, ArrayRef<Type> arguments) {
+  if (auto found = code.lookupSymbol<LLVM::LLVMFuncOp>(name))
+    return found;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(code.getBody());
+  return LLVM::LLVMFuncOp::create(builder, code.getLoc(), name, LLVM::LLVMFunctionType::get(result, arguments));
+}
+
+std::string StepEmitter::globalFor(Attribute elements, Type arrayType) {
+  std::string key;
+  llvm::raw_string_ostream os(key);
+  os << elements;
+  std::string &name = globals[key];
+  if (name.empty()) {
+    name = "constant_" + std::to_string(globals.size());
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(code.getBody());
+    LLVM::GlobalOp::create(builder, code.getLoc(), arrayType, /*isConstant=*/true, LLVM::Linkage::Internal, name, elements,
+                           /*alignment=*/8);
+  }
+  return name;
+}
+
+std::string StepEmitter::share(LLVM::LLVMFuncOp function, StringRef prefix) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  function.print(os, OpPrintingFlags().useLocalScope());
+  std::string &name = byText[text];
+  if (!name.empty()) {
+    function.erase();
+    return name;
+  }
+  name = (prefix + "_" + Twine(counters[prefix]++)).str();
+  function.setName(name);
+  return name;
+}
+
+FailureOr<StepCode> StepEmitter::emit(GroupOp group) {
+  StepCode step;
+  Location unknown = builder.getUnknownLoc(); // names of nodes are in the table; equal code must have equal text
+  Operation *root = nullptr;
+  for (Operation &op : group.getBody().front().without_terminator()) {
+    if (root || !isa<kernel::ReferenceOp, linalg::GenericOp>(op)) {
+      op.emitError() << "MOPT-C004: '" << op.getName() << "' cannot stand in a step";
+      return failure();
+    }
+    root = &op;
+  }
+  if (!root) {
+    group.emitError("MOPT-C004: group is empty");
+    return failure();
+  }
+  auto reference = dyn_cast<kernel::ReferenceOp>(root);
+  auto loop = dyn_cast<linalg::GenericOp>(root);
+  auto dps = cast<DestinationStyleOpInterface>(root);
+  if (dps.getDpsInits().empty()) {
+    root->emitError("MOPT-C004: writes nothing");
+    return failure();
+  }
+
+  // Buffers, each once: what is written last.
+  for (OpOperand &operand : root->getOpOperands()) {
+    Value base = plan.view(operand.get()).base;
+    auto &list = dps.isDpsInit(&operand) ? step.writes : step.reads;
+    if (!llvm::is_contained(list, base))
+      list.push_back(base);
+  }
+  llvm::erase_if(step.reads, [&](Value base) { return llvm::is_contained(step.writes, base); });
+  SmallVector<Value> bases(step.reads);
+  llvm::append_range(bases, step.writes);
+
+  // Work and chunks. Sizes of chunks follow from shapes only, never from threads.
+  MLIRContext *context = builder.getContext();
+  BufferView result = plan.view(dps.getDpsInits().front());
+  DimExpr units, work, bytes = DimExpr::constant(context, 0);
+  if (reference) {
+    const OpRow *row = findOp(("mopt." + reference.getOp()).str());
+    // `identity` of a copy and the like have no result 0 in `outs` order other than the first.
+    units = unitsOf(reference, result, row);
+    work = workOf(reference, result, plan);
+    step.macs = StringRef(row->quantClass) == "weighted" ? work : DimExpr::constant(context, 0);
+    step.name = reference.getOp().str();
+  } else {
+    units = KernelBody::loopUnits(loop, plan);
+    work = product(result.dims, context);
+    step.macs = DimExpr::constant(context, 0);
+    for (auto scalar : loop.getBody()->getOps<kernel::ScalarOp>())
+      step.name += (step.name.empty() ? "" : "+") + scalar.getOp().str();
+    if (step.name.empty())
+      step.name = "copy";
+  }
+  for (OpOperand &operand : root->getOpOperands()) {
+    BufferView view = plan.view(operand.get());
+    bytes = bytes + (product(view.dims, context) * storedBits(view.element)).ceilDiv(8);
+  }
+  if (!units || !work || !bytes) {
+    root->emitError("MOPT-C005: the size of its work overflows 64 bits");
+    return failure();
+  }
+  int64_t perUnit = std::max<int64_t>(1, guess(work) / std::max<int64_t>(1, guess(units)));
+  int64_t grain = std::max<int64_t>(1, chunkWork / perUnit);
+  step.chunks = units.ceilDiv(grain);
+  step.bytes = bytes;
+
+  // The kernel function.
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(code.getBody());
+  KernelBody body(*this, builder, unknown);
+  for (OpOperand &operand : root->getOpOperands())
+    for (DimExpr dim : plan.view(operand.get()).dims)
+      body.addSize(dim);
+  SmallVector<DimAttr> sizes;
+  for (auto &[dim, value] : body.sizes())
+    sizes.push_back(dim);
+  Type ptr = LLVM::LLVMPointerType::get(context), i64 = builder.getI64Type(), i32 = builder.getI32Type();
+  SmallVector<Type> types(bases.size(), ptr);
+  types.append(sizes.size() + 2, i64);
+  types.push_back(ptr);
+  auto kernelFunction = LLVM::LLVMFuncOp::create(builder, unknown, "kernel", LLVM::LLVMFunctionType::get(i32, types),
+                                                 LLVM::Linkage::Internal);
+  for (unsigned i = 0; i < bases.size(); ++i) {
+    kernelFunction.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), builder.getUnitAttr());
+    kernelFunction.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(), builder.getI64IntegerAttr(MOPT_ALIGNMENT));
+    if (i < step.reads.size())
+      kernelFunction.setArgAttr(i, LLVM::LLVMDialect::getReadonlyAttrName(), builder.getUnitAttr());
+  }
+  kernelFunction.setArgAttr(types.size() - 1, LLVM::LLVMDialect::getNoAliasAttrName(), builder.getUnitAttr());
+  kernelFunction.setPassthroughAttr(builder.getArrayAttr(builder.getStringAttr("noinline")));
+  body.start(kernelFunction, bases);
+  Value status;
+  if (reference) {
+    status = body.reference(reference, plan);
+  } else {
+    body.loop(loop, plan);
+    status = body.i32(MOPT_STEP_OK);
+  }
+  LLVM::ReturnOp::create(builder, unknown, status);
+  std::string callee = share(kernelFunction, (group.getRoot() == "none" ? "loop" : group.getRoot()).str() + "_kernel");
+  kernelFunction = code.lookupSymbol<LLVM::LLVMFuncOp>(callee);
+
+  // The step function: pointers and sizes out of the call, chunks into units.
+  builder.setInsertionPointToEnd(code.getBody());
+  auto stepFunction = LLVM::LLVMFuncOp::create(builder, unknown, "step", LLVM::LLVMFunctionType::get(i32, {ptr}));
+  builder.setInsertionPointToStart(stepFunction.addEntryBlock(builder));
+  Value call = stepFunction.getArgument(0);
+  auto field = [&](Value base, Type type, int64_t offset) {
+    Value address = LLVM::GEPOp::create(builder, unknown, ptr, builder.getI8Type(), base,
+                                        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
+    return LLVM::LoadOp::create(builder, unknown, type, address).getResult();
+  };
+  auto constant = [&](int64_t value) { return arith::ConstantOp::create(builder, unknown, builder.getI64IntegerAttr(value)).getResult(); };
+  Value buffers = field(call, ptr, offsetof(mopt_call, buffers)), symbols;
+  if (!sizes.empty() || !units.asConstant())
+    symbols = field(call, ptr, offsetof(mopt_call, symbols));
+  auto sizeValue = [&](DimExpr size) {
+    return size.asConstant() ? constant(*size.asConstant()) : field(symbols, i64, 8 * plan.symbolOf(size));
+  };
+  SmallVector<Value> arguments;
+  for (unsigned i = 0; i < bases.size(); ++i)
+    arguments.push_back(field(buffers, ptr, 8 * i));
+  for (DimAttr size : sizes)
+    arguments.push_back(sizeValue(DimExpr(size)));
+  auto unit = [&](int64_t offset) {
+    Value chunk = field(call, i64, offset);
+    return grain == 1 ? chunk : arith::MulIOp::create(builder, unknown, chunk, constant(grain)).getResult();
+  };
+  arguments.push_back(unit(offsetof(mopt_call, chunk_begin)));
+  arguments.push_back(arith::MinSIOp::create(builder, unknown, unit(offsetof(mopt_call, chunk_end)), sizeValue(units)));
+  arguments.push_back(field(call, ptr, offsetof(mopt_call, fault)));
+  auto run = LLVM::CallOp::create(builder, unknown, kernelFunction, arguments);
+  LLVM::ReturnOp::create(builder, unknown, run.getResult());
+  step.function = share(stepFunction, "step");
+  return step;
+}
+
+} // namespace mopt

@@ -1,0 +1,58 @@
+//===- StepEmitter.h - step functions in the LLVM dialect ---------------------------------------------------------===//
+#ifndef MOPT_LIB_CONVERSION_TOLLVM_STEPEMITTER_H
+#define MOPT_LIB_CONVERSION_TOLLVM_STEPEMITTER_H
+
+#include "mopt/Conversion/Conversion.h"
+#include "mopt/Dialect/Mopt/OpTable.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace mopt {
+
+/// A buffer as a step sees it: the memory, and the sizes under which it is read or written.
+struct BufferView {
+  Value base; // alloc, function argument or kernel.weight
+  Type element;
+  SmallVector<DimExpr> dims;
+};
+
+/// What the emitter asks of the plan.
+struct PlanView {
+  virtual ~PlanView() = default;
+  virtual BufferView view(Value memref) const = 0;
+  /// Number of the table symbol whose value is this size (not a constant).
+  virtual int64_t symbolOf(DimExpr size) = 0;
+};
+
+/// One group as a step.
+struct StepCode {
+  std::string function;
+  SmallVector<Value> reads, writes; // bases, in the order of the step's operands
+  DimExpr chunks, macs, bytes;
+  std::string name;
+};
+
+/// Emits step functions into a module. Groups that differ only in buffers and symbols share one kernel function.
+class StepEmitter {
+public:
+  StepEmitter(ModuleOp code, PlanView &plan);
+  FailureOr<StepCode> emit(GroupOp group);
+
+private:
+  friend class KernelBody;
+  LLVM::LLVMFuncOp declare(StringRef name, Type result, ArrayRef<Type> arguments);
+  /// Address of a constant array with these bytes of elements; equal arrays share one global.
+  std::string globalFor(Attribute elements, Type arrayType);
+  /// Gives `function` its final name: that of an equal one emitted before, or a new one with `prefix`.
+  std::string share(LLVM::LLVMFuncOp function, StringRef prefix);
+
+  ModuleOp code;
+  PlanView &plan;
+  OpBuilder builder;
+  llvm::StringMap<std::string> byText, globals;
+  llvm::StringMap<unsigned> counters;
+};
+
+} // namespace mopt
+#endif

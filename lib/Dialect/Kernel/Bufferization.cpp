@@ -1,0 +1,158 @@
+//===- Bufferization.cpp - how kernel ops and groups become buffers -----------------------------------------------===//
+//
+// Groups are bufferized as regions, before they are outlined, so that destinations are shared across groups without
+// copies. An op overwrites its destination and never reads it.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#include "mopt/Dialect/Kernel/Kernel.h"
+#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
+#include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir::bufferization;
+
+namespace mopt::kernel {
+namespace {
+
+MemRefType bufferType(Type tensor) {
+  auto type = cast<RankedTensorType>(tensor);
+  return MemRefType::get(type.getShape(), type.getElementType());
+}
+
+struct ReferenceModel : DstBufferizableOpInterfaceExternalModel<ReferenceModel, ReferenceOp> {
+  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const AnalysisState &) const {
+    return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
+  }
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter, const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    auto dps = cast<DestinationStyleOpInterface>(op);
+    if (dps.hasPureBufferSemantics())
+      return success();
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPoint(op);
+    SmallVector<Value> operands, outs;
+    for (OpOperand &operand : op->getOpOperands()) {
+      FailureOr<Value> buffer = getBuffer(rewriter, operand.get(), options, state);
+      if (failed(buffer))
+        return failure();
+      operands.push_back(*buffer);
+      if (dps.isDpsInit(&operand))
+        outs.push_back(*buffer);
+    }
+    OperationState created(op->getLoc(), op->getName(), operands, TypeRange{});
+    created.addAttributes(llvm::to_vector(op->getDiscardableAttrs()));
+    created.propertiesAttr = op->getPropertiesAsAttribute();
+    rewriter.create(created);
+    replaceOpWithBufferizedValues(rewriter, op, outs);
+    return success();
+  }
+};
+
+struct WeightModel : BufferizableOpInterface::ExternalModel<WeightModel, WeightOp> {
+  bool isWritable(Operation *, Value, const AnalysisState &) const { return false; }
+  FailureOr<BufferLikeType> getBufferType(Operation *, Value value, const BufferizationOptions &, const BufferizationState &,
+                                          SmallVector<Value> &) const {
+    return cast<BufferLikeType>(bufferType(value.getType()));
+  }
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter, const BufferizationOptions &, BufferizationState &) const {
+    auto weight = cast<WeightOp>(op);
+    if (isa<MemRefType>(weight.getType()))
+      return success();
+    auto buffer = WeightOp::create(rewriter, op->getLoc(), bufferType(weight.getType()), weight.getValue());
+    replaceOpWithBufferizedValues(rewriter, op, buffer.getResult());
+    return success();
+  }
+};
+
+struct ViewModel : BufferizableOpInterface::ExternalModel<ViewModel, ViewOp> {
+  bool bufferizesToMemoryRead(Operation *, OpOperand &, const AnalysisState &) const { return false; }
+  bool bufferizesToMemoryWrite(Operation *, OpOperand &, const AnalysisState &) const { return false; }
+  AliasingValueList getAliasingValues(Operation *op, OpOperand &operand, const AnalysisState &) const {
+    if (operand.getOperandNumber() != 0)
+      return {};
+    return {{op->getResult(0), BufferRelation::Equivalent}};
+  }
+  FailureOr<BufferLikeType> getBufferType(Operation *, Value value, const BufferizationOptions &, const BufferizationState &,
+                                          SmallVector<Value> &) const {
+    return cast<BufferLikeType>(bufferType(value.getType()));
+  }
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter, const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    auto view = cast<ViewOp>(op);
+    if (isa<MemRefType>(view.getType()))
+      return success();
+    FailureOr<Value> source = getBuffer(rewriter, view.getSource(), options, state);
+    if (failed(source))
+      return failure();
+    auto buffer = ViewOp::create(rewriter, op->getLoc(), bufferType(view.getType()), *source, view.getSizes());
+    replaceOpWithBufferizedValues(rewriter, op, buffer.getResult());
+    return success();
+  }
+};
+
+/// A group's results are what its terminator yields: buffers that were made outside.
+struct GroupModel : BufferizableOpInterface::ExternalModel<GroupModel, GroupOp> {
+  AliasingOpOperandList getAliasingOpOperands(Operation *op, Value value, const AnalysisState &) const {
+    OpOperand &yielded = op->getRegion(0).front().getTerminator()->getOpOperand(cast<OpResult>(value).getResultNumber());
+    return {{&yielded, BufferRelation::Equivalent}};
+  }
+  AliasingValueList getAliasingValues(Operation *, OpOperand &, const AnalysisState &) const { return {}; }
+  bool bufferizesToMemoryRead(Operation *, OpOperand &, const AnalysisState &) const { return false; }
+  bool bufferizesToMemoryWrite(Operation *, OpOperand &, const AnalysisState &) const { return false; }
+  FailureOr<BufferLikeType> getBufferType(Operation *, Value value, const BufferizationOptions &, const BufferizationState &,
+                                          SmallVector<Value> &) const {
+    return cast<BufferLikeType>(bufferType(value.getType()));
+  }
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter, const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    auto yield = cast<YieldOp>(op->getRegion(0).front().getTerminator());
+    SmallVector<Value> outs;
+    rewriter.setInsertionPoint(yield);
+    for (Value value : yield.getValues()) {
+      FailureOr<Value> buffer = getBuffer(rewriter, value, options, state);
+      if (failed(buffer))
+        return failure();
+      if (Operation *definition = (*buffer).getDefiningOp(); definition && op->isProperAncestor(definition))
+        return op->emitError("MOPT-C001: yields a buffer made inside the group; a destination is made before it");
+      outs.push_back(*buffer);
+    }
+    rewriter.setInsertionPoint(op);
+    OperationState created(op->getLoc(), op->getName(), ValueRange{}, TypeRange{});
+    created.addAttributes(llvm::to_vector(op->getDiscardableAttrs()));
+    created.propertiesAttr = op->getPropertiesAsAttribute();
+    created.addRegion()->takeBody(op->getRegion(0));
+    rewriter.create(created);
+    rewriter.setInsertionPoint(yield);
+    rewriter.replaceOpWithNewOp<YieldOp>(yield, ValueRange{});
+    replaceOpWithBufferizedValues(rewriter, op, outs);
+    return success();
+  }
+};
+
+struct YieldModel : BufferizableOpInterface::ExternalModel<YieldModel, YieldOp> {
+  bool bufferizesToMemoryRead(Operation *, OpOperand &, const AnalysisState &) const { return true; }
+  bool bufferizesToMemoryWrite(Operation *, OpOperand &, const AnalysisState &) const { return false; }
+  bool mustBufferizeInPlace(Operation *, OpOperand &, const AnalysisState &) const { return true; }
+  AliasingValueList getAliasingValues(Operation *op, OpOperand &operand, const AnalysisState &) const {
+    return {{op->getParentOp()->getResult(operand.getOperandNumber()), BufferRelation::Equivalent}};
+  }
+  LogicalResult bufferize(Operation *, RewriterBase &, const BufferizationOptions &, BufferizationState &) const {
+    return success(); // the group does it
+  }
+};
+
+} // namespace
+
+void registerBufferization(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, KernelDialect *) {
+    ReferenceOp::attachInterface<ReferenceModel>(*context);
+    WeightOp::attachInterface<WeightModel>(*context);
+    ViewOp::attachInterface<ViewModel>(*context);
+  });
+  registry.addExtension(+[](MLIRContext *context, MoptDialect *) {
+    GroupOp::attachInterface<GroupModel>(*context);
+    YieldOp::attachInterface<YieldModel>(*context);
+  });
+}
+
+} // namespace mopt::kernel

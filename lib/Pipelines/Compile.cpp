@@ -1,0 +1,180 @@
+//===- Compile.cpp - from a module to an artifact -----------------------------------------------------------------===//
+#include "mopt/Pipelines/Compile.h"
+#include "mopt/Codegen/Target.h"
+#include "mopt/Conversion/Conversion.h"
+#include "mopt/Package/Package.h"
+#include "mopt/Pipelines/Pipelines.h"
+#include "mopt/Runtime/planner.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/raw_ostream.h"
+#include <chrono>
+
+namespace mopt {
+namespace {
+
+class Clock {
+public:
+  double lap() {
+    auto now = std::chrono::steady_clock::now();
+    double ms = std::chrono::duration<double, std::milli>(now - last).count();
+    last = now;
+    return ms;
+  }
+
+private:
+  std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
+};
+
+class Compilation {
+public:
+  Compilation(ModuleOp module, const CompileOptions &options, CompileReport &report)
+      : module(module), options(options), report(report) {}
+
+  CompileStatus run() {
+    std::optional<unsigned> last = findPhase(options.toPhase);
+    if (!last)
+      return refuse("MOPT-C010: there is no phase '" + options.toPhase + "'; phases are " + phaseNames());
+    static constexpr llvm::StringLiteral kinds[] = {"so", "obj", "llvm", "asm", "mlir"};
+    if (!llvm::is_contained(kinds, options.emit))
+      return refuse("MOPT-C011: cannot emit '" + options.emit + "'; possible are so, obj, llvm, asm, mlir");
+    std::string reason;
+    std::optional<TargetSpec> target = TargetSpec::resolve(options.triple, options.cpu, reason);
+    if (!target)
+      return refuse("MOPT-C012: " + reason);
+    report.triple = target->triple;
+    report.cpu = target->cpu;
+    for (unsigned i = phaseOf(module) + 1; i <= *last && i < phases().size(); ++i) {
+      PassManager pm(module.getContext());
+      pm.enableVerifier(options.verifyEach);
+      phases()[i].build(pm);
+      // A phase up to `grouped` refuses what a model asks for; below, a failure is ours.
+      if (failed(pm.run(module)))
+        return i <= *findPhase("grouped") ? CompileStatus::badInput : CompileStatus::internalFault;
+      finish(phases()[i].name);
+    }
+    if (*last < phases().size())
+      return writeText(module);
+    return generate(*target);
+  }
+
+private:
+  CompileStatus refuse(const Twine &message) {
+    emitError(UnknownLoc::get(module.getContext())) << message;
+    return CompileStatus::badInput;
+  }
+  CompileStatus fault(const Twine &message) {
+    emitError(UnknownLoc::get(module.getContext())) << message;
+    return CompileStatus::internalFault;
+  }
+  static std::string phaseNames() {
+    std::string names;
+    for (const Phase &phase : phases())
+      names += std::string(phase.name) + ", ";
+    return names + llvmPhase.str();
+  }
+  void finish(StringRef phase) {
+    double ms = clock.lap();
+    report.phases.push_back({phase.str(), ms});
+    if (options.onPhase)
+      options.onPhase(phase, ms);
+  }
+
+  CompileStatus writeText(ModuleOp what) {
+    if (options.output.empty())
+      return CompileStatus::ok;
+    std::string text, error;
+    llvm::raw_string_ostream os(text);
+    what.print(os, OpPrintingFlags().enableDebugInfo(true, false));
+    if (!writeFile(ArrayRef<char>(text.data(), text.size()), options.output, 0644, error))
+      return refuse(error);
+    return CompileStatus::ok;
+  }
+
+  CompileStatus generate(const TargetSpec &target) {
+    Plan plan;
+    OwningOpRef<ModuleOp> code;
+    if (failed(buildPlan(module, plan, code)))
+      return CompileStatus::internalFault;
+    PassManager pm(module.getContext());
+    pm.enableVerifier(options.verifyEach);
+    pm.addPass(createSCFToControlFlowPass());
+    pm.addPass(createArithToLLVMConversionPass());
+    pm.addPass(createConvertControlFlowToLLVMPass());
+    pm.addPass(createReconcileUnrealizedCastsPass());
+    if (failed(pm.run(*code)))
+      return CompileStatus::internalFault;
+    describe(plan);
+    finish(llvmPhase);
+    if (options.emit == "mlir")
+      return writeText(*code);
+    llvm::LLVMContext context;
+    std::unique_ptr<llvm::Module> llvmModule = translateModuleToLLVMIR(*code, context, "model");
+    if (!llvmModule)
+      return fault("MOPT-C013: step functions cannot be translated to LLVM IR");
+    code = {};
+    PackageOptions package;
+    package.options = options.recorded;
+    package.object.reference = referenceBitcode();
+    PackageStats stats;
+    std::string error;
+    bool ok = options.emit == "so" ? packageSharedObject(*llvmModule, plan, target, options.output, package, error, &stats)
+                                   : packageText(*llvmModule, plan, target,
+                                                 options.emit == "obj"   ? EmitKind::object
+                                                 : options.emit == "asm" ? EmitKind::assembly
+                                                                         : EmitKind::llvmIr,
+                                                 options.output, package, error, &stats);
+    if (!ok)
+      return StringRef(error).starts_with("MOPT-P0") ? refuse(error) : fault(error);
+    report.functions = stats.object.functions;
+    report.codeBytes = stats.codeBytes;
+    report.fileBytes = stats.fileBytes;
+    finish("package");
+    return CompileStatus::ok;
+  }
+
+  void describe(const Plan &plan) {
+    report.steps = plan.steps.size();
+    report.buffers = plan.buffers.size();
+    report.symbols = plan.symbols.size();
+    report.weightBytes = plan.weightBytes;
+  }
+
+  ModuleOp module;
+  const CompileOptions &options;
+  CompileReport &report;
+  Clock clock;
+};
+
+} // namespace
+
+CompileStatus compile(ModuleOp module, const CompileOptions &options, CompileReport &report) {
+  return Compilation(module, options, report).run();
+}
+
+std::string toJson(const CompileReport &report) {
+  llvm::json::Array phaseTimes;
+  for (const CompileReport::PhaseTime &phase : report.phases)
+    phaseTimes.push_back(llvm::json::Object{{"name", phase.name}, {"ms", phase.milliseconds}});
+  llvm::json::Object object{{"format", 1},
+                            {"triple", report.triple},
+                            {"cpu", report.cpu},
+                            {"phases", std::move(phaseTimes)},
+                            {"steps", static_cast<int64_t>(report.steps)},
+                            {"functions", static_cast<int64_t>(report.functions)},
+                            {"buffers", static_cast<int64_t>(report.buffers)},
+                            {"symbols", static_cast<int64_t>(report.symbols)},
+                            {"weight_bytes", static_cast<int64_t>(report.weightBytes)},
+                            {"code_bytes", static_cast<int64_t>(report.codeBytes)},
+                            {"file_bytes", static_cast<int64_t>(report.fileBytes)},
+                            {"arena_bytes", report.arenaBytes}};
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << llvm::formatv("{0:2}", llvm::json::Value(std::move(object))) << "\n";
+  return text;
+}
+
+} // namespace mopt

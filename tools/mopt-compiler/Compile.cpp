@@ -1,0 +1,69 @@
+//===- Compile.cpp - `mopt-compiler compile` ----------------------------------------------------------------------===//
+#include "Commands.h"
+#include "mopt/Package/Package.h"
+#include "mopt/Pipelines/Compile.h"
+#include "mopt/Pipelines/Pipelines.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mopt::tool {
+namespace {
+struct Options {
+  std::string input, report;
+  bool quiet = false;
+  ImportOptions import;
+  CompileOptions compile;
+};
+
+int run(const Options &given) {
+  Options options = given;
+  Context context;
+  DialectRegistry registry;
+  registerDialects(registry);
+  context.get()->appendDialectRegistry(registry);
+  OwningOpRef<ModuleOp> module = loadModule(options.input, context.get(), options.import);
+  if (!module)
+    return BadInput;
+  for (const auto &[name, sizes] : options.import.shapes) {
+    std::string text;
+    for (int64_t size : sizes)
+      text += (text.empty() ? "" : "x") + (ShapedType::isDynamic(size) ? "?" : std::to_string(size));
+    options.compile.recorded.push_back({"shape " + name, text});
+  }
+  if (!options.quiet && llvm::errs().is_displayed())
+    options.compile.onPhase = [](StringRef phase, double ms) {
+      llvm::errs() << llvm::format("%-12s %8.1f ms\n", phase.str().c_str(), ms);
+    };
+  CompileReport report;
+  CompileStatus status = compile(*module, options.compile, report);
+  if (status != CompileStatus::ok)
+    return status == CompileStatus::badInput ? BadInput : InternalFault;
+  if (!options.report.empty()) {
+    std::string text = toJson(report), error;
+    if (!writeFile(ArrayRef<char>(text.data(), text.size()), options.report, 0644, error)) {
+      llvm::errs() << "error " << error << "\n";
+      return BadInput;
+    }
+  }
+  return Right;
+}
+} // namespace
+
+void addCompile(CLI::App &app, int &status) {
+  auto options = std::make_shared<Options>();
+  CLI::App *command = app.add_subcommand("compile", "ONNX model or mopt module to a native artifact");
+  command->add_option("model", options->input, "ONNX model (.onnx) or mopt module (.mlir)")->required();
+  command->add_option("-o,--output", options->compile.output, "what to write, for example M.so")->required();
+  command->add_option("--triple", options->compile.triple, "machine to compile for; default: this one; example aarch64-linux-gnu");
+  command->add_option("--cpu", options->compile.cpu, "native, x86-64-v2, x86-64-v3, x86-64-v4 or an LLVM CPU name");
+  command->add_option("--to", options->compile.toPhase, "stop after a phase: imported, normalized, pruned, quantized, fused, grouped, kernels, buffers, llvm")
+      ->capture_default_str();
+  command->add_option("--emit", options->compile.emit, "so, obj, llvm, asm or mlir")->capture_default_str();
+  command->add_option("--report", options->report, "write times and sizes as JSON");
+  command->add_flag("--quiet", options->quiet, "no progress");
+  bindImportOptions(*command, options->import);
+  command->footer("Example: mopt compile model.onnx -o model.so --cpu x86-64-v3 --shape x=1x3x224x224");
+  command->callback([options, &status] { status = run(*options); });
+}
+
+} // namespace mopt::tool
