@@ -20,4 +20,12 @@ def FoldConstants : Pass<"mopt-fold-constants", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numFolded", "folded", "Values replaced by constants">,
                     Statistic<"numRemoved", "removed", "Ops without uses that were removed">];
 }
+def InferShapes : Pass<"mopt-infer-shapes", "::mlir::func::FuncOp"> {
+  let summary = "Recomputes every result type by the shape rules";
+  let description = [{
+    Walks a function in order with one context, so that sizes flow from the inputs to the results; an input axis without
+    a name gets one. A size that only the run can tell keeps the name it has. The function's type follows.
+  }];
+  let statistics = [Statistic<"numChanged", "changed", "Types that became other ones">];
+}
 #endif

@@ -546,6 +546,7 @@ DimExpr ShapeContext::newSymbol() {
   do
     name = "d" + std::to_string(nextSymbol++);
   while (!names.insert(name).second);
+  made.insert(name);
   return DimExpr::symbol(context, name);
 }
 

@@ -30,6 +30,8 @@ public:
   /// A size that no symbol gives: data-dependent. Named d0, d1, ... past the names in use.
   DimExpr newSymbol();
   void reserveName(StringRef name) { names.insert(name); }
+  /// True for a symbol that `newSymbol` made.
+  bool isNew(DimExpr dim) const { return dim.asSymbol() && made.contains(*dim.asSymbol()); }
   DimExpr constant(int64_t value) { return DimExpr::constant(context, value); }
 
   /// Reports `message` at `op` with a code and returns failure.
@@ -45,7 +47,7 @@ private:
   MLIRContext *context;
   bool quiet;
   llvm::DenseMap<Value, std::optional<SmallVector<DimExpr>>> cache;
-  llvm::StringSet<> names;
+  llvm::StringSet<> names, made;
   unsigned nextSymbol = 0;
   bool tolerant = false, unknown = false;
 };
