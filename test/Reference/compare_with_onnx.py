@@ -247,9 +247,10 @@ def test_onnx_node(case):
     node = graph.node[0]
     opset = max(o.version for o in case.model.opset_import if o.domain in ("", "ai.onnx"))
     weights = {t.name: onnx.numpy_helper.to_array(t) for t in graph.initializer}
+    array = lambda a: onnx.numpy_helper.to_array(a) if isinstance(a, onnx.TensorProto) else np.asarray(a)
     for inputs, outputs in case.data_sets:
-        named = dict(weights, **{i.name: np.asarray(a) for i, a in zip([i for i in graph.input if i.name not in weights], inputs)})
-        expected = {o.name: np.asarray(a) for o, a in zip(graph.output, outputs)}
+        named = dict(weights, **{i.name: array(a) for i, a in zip([i for i in graph.input if i.name not in weights], inputs)})
+        expected = {o.name: array(a) for o, a in zip(graph.output, outputs)}
         for o, got in zip(node.output, run_node(node, opset, named, expected)):
             if o:
                 check(o, got, expected[o], max(case.rtol, 1e-5), max(case.atol, 1e-6))
