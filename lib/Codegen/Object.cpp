@@ -6,6 +6,7 @@
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "mopt/Codegen/Object.h"
 #include "Memory.h"
+#include "Specialize.h"
 #include "mopt/Reference/Bitcode.h"
 #include "llvm/ADT/SCCIterator.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -66,7 +67,7 @@ private:
   }
   bool createMachine();
   bool linkReference();
-  void inlineAll(const SmallPtrSetImpl<Function *> &own);
+  void markInline();
   void setAttributes();
   bool verify(const char *when);
   void optimize();
@@ -81,6 +82,7 @@ private:
   std::string &error;
   std::string reported; // by LLVM
   std::unique_ptr<TargetMachine> machine;
+  SmallVector<Function *> own; // what the module defined before linking
 };
 
 bool Emitter::createMachine() {
@@ -105,10 +107,9 @@ bool Emitter::createMachine() {
 
 /// Reads only the bodies that are called. What is linked in is inlined down to the module's own functions.
 bool Emitter::linkReference() {
-  SmallPtrSet<Function *, 32> own;
   for (Function &f : module)
     if (!f.isDeclaration())
-      own.insert(&f);
+      own.push_back(&f);
   if (!options.reference.empty()) {
     StringRef bytes(reinterpret_cast<const char *>(options.reference.data()), options.reference.size());
     auto library = getOwningLazyBitcodeModule(MemoryBuffer::getMemBuffer(bytes, "mopt.reference", false), module.getContext());
@@ -124,23 +125,24 @@ bool Emitter::linkReference() {
     if (NamedMDNode *node = module.getNamedMetadata(name))
       module.eraseNamedMetadata(node);
   module.setPICLevel(PICLevel::BigPIC);
-  inlineAll(own);
+  markInline();
   return true;
 }
 
 /// A reference function is a switch over types and ranks until it meets the constant descriptors of its caller. LLVM's
-/// inliner would judge it too large. What is part of a recursion or says noinline stays.
-void Emitter::inlineAll(const SmallPtrSetImpl<Function *> &own) {
+/// inliner would judge it too large. Its helpers say themselves what is to be inlined. A recursion or noinline stays.
+void Emitter::markInline() {
+  SmallPtrSet<Function *, 32> ours(own.begin(), own.end());
   CallGraph graph(module);
   for (auto it = scc_begin(&graph); !it.isAtEnd(); ++it) {
     bool recursive = it.hasCycle();
     for (CallGraphNode *node : *it) {
       Function *f = node->getFunction();
-      if (!f || f->isDeclaration() || own.contains(f))
+      if (!f || f->isDeclaration() || ours.contains(f))
         continue;
       if (recursive || f->hasFnAttribute(Attribute::NoInline) || f->hasFnAttribute(Attribute::OptimizeNone))
         f->removeFnAttr(Attribute::AlwaysInline);
-      else
+      else if (f->getName().starts_with("mopt_"))
         f->addFnAttr(Attribute::AlwaysInline);
     }
   }
@@ -278,6 +280,9 @@ bool Emitter::run(EmitKind kind, SmallVectorImpl<char> &out) {
     return false;
 
   start = now();
+  if (options.optLevel)
+    specialize(module, own, *machine);
+  stats.specializeMs = now() - start;
   optimize();
   dropUnusedMemoryFunctions(module);
   stats.optimizeMs = now() - start;

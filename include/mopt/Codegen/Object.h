@@ -28,7 +28,7 @@ struct ObjectOptions {
 };
 
 struct ObjectStats {
-  double linkMs = 0, optimizeMs = 0, emitMs = 0;
+  double linkMs = 0, specializeMs = 0, optimizeMs = 0, emitMs = 0; // optimizeMs includes specializeMs
   uint64_t functions = 0;          // after optimization
   uint64_t instructionsBefore = 0; // of IR, after linking the reference functions
   uint64_t instructions = 0;       // of IR, after optimization
