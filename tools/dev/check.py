@@ -155,6 +155,38 @@ def _tidy(report: Path) -> None:
     junit.write(report, "tidy", [("tidy", "ok", "")])
 
 
+def _docs(report: Path) -> None:
+    from docs import out_of_date
+
+    old = out_of_date()
+    junit.write(report, "docs", [("generated pages", "failed" if old else "ok", f"./dev docs writes {' '.join(old)}")])
+
+
+def _wheel(report: Path) -> None:
+    """What `pip install .` gives, in a Python environment that has nothing else of ours."""
+    folder, fresh = BUILD / "wheel", BUILD / "wheel-venv"
+    launchers = [f"-Ccmake.define.CMAKE_{language}_COMPILER_LAUNCHER=ccache" for language in ("C", "CXX")]
+    pip = ["-m", "pip", "--disable-pip-version-check", "--no-input"]
+    run(
+        [venv_python(), *pip, "wheel", ROOT, "--no-deps", "--wheel-dir", folder, *launchers],
+        "pip wheel",
+        3600,
+        log=BUILD / "log" / "wheel.log",
+    )
+    wheel = max(folder.glob("*.whl"), key=lambda path: path.stat().st_mtime)
+    run([venv_python(), "-m", "venv", "--clear", fresh], "python -m venv", 300, log=BUILD / "log" / "wheel-venv.log")
+    python = fresh / "bin" / "python"
+    run(
+        [python, *pip, "install", f"{wheel}[onnx]", "pytest"],
+        "pip install of the wheel",
+        900,
+        log=BUILD / "log" / "wheel-install.log",
+    )
+    _stage(
+        [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", ROOT / "test/python"], report, 900
+    )
+
+
 def _round_trips(report: Path) -> None:
     _python("test/e2e/round_trip.py", report, timeout=3600)
 
@@ -163,6 +195,7 @@ def _round_trips(report: Path) -> None:
 STAGES: dict[str, tuple[Callable[[Path], None], bool]] = {
     "format": (_format, False),
     "architecture": (_pytest("test/architecture"), False),
+    "docs": (_docs, False),
     "lit": (_lit, False),
     "unit": (_unit, False),
     "pytest": (_pytest(), False),
@@ -175,5 +208,6 @@ STAGES: dict[str, tuple[Callable[[Path], None], bool]] = {
     "round-trips": (_round_trips, True),
     "emulated": (lambda report: _python("test/e2e/run_emulated.py", report, timeout=3600), True),
     "tsan": (_sanitizer("tsan", "thread", TSAN_OPTIONS="halt_on_error=1"), True),
+    "wheel": (_wheel, True),
     "tidy": (_tidy, True),
 }

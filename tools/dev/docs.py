@@ -74,18 +74,17 @@ PAGES = {
 }
 
 
+def out_of_date() -> list[str]:
+    return [name for name, make in PAGES.items() if not (DOCS / name).is_file() or (DOCS / name).read_text() != make()]
+
+
 def write_docs(check: bool) -> int:
-    old = []
-    for name, make in PAGES.items():
-        text, path = make(), DOCS / name
-        if path.is_file() and path.read_text() == text:
-            continue
-        old.append(name)
-        if not check:
-            DOCS.mkdir(exist_ok=True)
-            path.write_text(text)
+    old = out_of_date()
     if check:
         print(f"out of date: {' '.join(old)}; ./dev docs writes them" if old else "all generated pages are up to date")
         return 1 if old else 0
+    DOCS.mkdir(exist_ok=True)
+    for name in old:
+        (DOCS / name).write_text(PAGES[name]())
     say(f"docs: wrote {' '.join(old)}" if old else "docs: nothing changed")
     return 0
