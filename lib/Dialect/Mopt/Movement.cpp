@@ -236,7 +236,11 @@ static DimExpr sliced(Rule &rule, DimExpr dim, DimExpr start, DimExpr end, DimEx
   auto stride = step.asConstant();
   DimExpr zero = rule.constant(0);
   enum Sign { nonNegative, negative, unknown };
-  auto sign = [](DimExpr e) { return !e ? unknown : isNonNegative(e) ? nonNegative : isNonNegative(e * -1 - 1) ? negative : unknown; };
+  auto sign = [](DimExpr e) {
+    if (auto value = e.asConstant())
+      return *value < 0 ? negative : nonNegative;
+    return !e ? unknown : isNonNegative(e) ? nonNegative : isNonNegative(e * -1 - 1) ? negative : unknown;
+  };
   auto isLarge = [](DimExpr e) { auto v = e.asConstant(); return v && *v >= INT32_MAX; };
   auto isSmall = [](DimExpr e) { auto v = e.asConstant(); return v && *v <= INT32_MIN; };
   auto atMost = [](DimExpr a, DimExpr b) { return isAtMost(a, b) ? a : isAtMost(b, a) ? b : DimExpr::min(a, b); };
@@ -257,7 +261,7 @@ static DimExpr sliced(Rule &rule, DimExpr dim, DimExpr start, DimExpr end, DimEx
   }
   // Backwards: the first index is at most dim - 1, the end at least -1.
   DimExpr last = dim - 1;
-  DimExpr from = isLarge(start) ? last : startSign == negative ? dim + start : atMost(start, last);
+  DimExpr from = isLarge(start) ? last : isSmall(start) ? zero - 1 : startSign == negative ? dim + start : atMost(start, last);
   DimExpr to = isSmall(end) ? zero - 1 : isLarge(end) ? last : endSign == negative ? clampToZero(dim + end + 1) - 1 : atMost(end, last);
   return clampToZero(from - to).ceilDiv(-*stride);
 }
