@@ -28,5 +28,8 @@ function(mopt_tool name)
   add_executable(${name} ${A_UNPARSED_ARGUMENTS})
   mopt_common(${name})
   target_link_libraries(${name} PRIVATE ${A_LINK})
-  set_target_properties(${name} PROPERTIES BUILD_RPATH "/usr/lib/llvm-22/lib" INSTALL_RPATH "/usr/lib/llvm-22/lib")
+  # As libraries are compiled: the precompiled header is PIC, and PIE code cannot use it.
+  target_compile_options(${name} PRIVATE -fPIC)
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF
+                        BUILD_RPATH "/usr/lib/llvm-22/lib" INSTALL_RPATH "/usr/lib/llvm-22/lib")
 endfunction()
