@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define TRY(call)                                                                                                     \
-  if ((call) != MOPT_OK)                                                                                              \
+#define TRY(call)                                                                                                           \
+  if ((call) != MOPT_OK)                                                                                                    \
   return fprintf(stderr, "error %s\n", error.message), (void *)1
 
 static mopt_model *models[3];
@@ -46,10 +46,8 @@ int main(int argc, char **argv) {
   if (argc != 4)
     return fprintf(stderr, "usage: %s a.so b.so c.so\n", argv[0]), 2;
   for (int i = 0; i < 3; ++i)
-    if (mopt_model_load(argv[i + 1], &models[i], &error) != MOPT_OK)
+    if (mopt_model_load(argv[i + 1], &models[i], &error) || (!pool && mopt_pool_create(2, &pool, &error)))
       return fprintf(stderr, "error %s\n", error.message), 2;
-  if (mopt_pool_create(2, &pool, &error) != MOPT_OK)
-    return fprintf(stderr, "error %s\n", error.message), 2;
   for (size_t i = 0; i < 8; ++i)
     if (pthread_create(&threads[i], NULL, work, (void *)i) != 0)
       return fprintf(stderr, "no more threads\n"), 1;

@@ -13,10 +13,10 @@
 #include <sys/auxv.h>
 #endif
 
-static const char *const names[] = {
-    "x86-64-v2", "x86-64-v3", "x86-64-v4", "avx512_vnni", "avx512_bf16", "amx",     "fma",      "f16c",     "avx2", "avx_vnni",
-    NULL,        NULL,        NULL,        NULL,          NULL,          NULL,      "neon",     "dotprod",  "i8mm", "arm_bf16",
-    "arm_fp16"};
+static const char *const names[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4", "avx512_vnni", "avx512_bf16", "amx",
+                                    "fma",       "f16c",      "avx2",      "avx_vnni",    NULL,          NULL,
+                                    NULL,        NULL,        NULL,        NULL,          "neon",        "dotprod",
+                                    "i8mm",      "arm_bf16",  "arm_fp16"};
 
 const char *mopt_cpu_feature_name(uint64_t bit) {
   for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)

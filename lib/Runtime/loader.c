@@ -52,7 +52,8 @@ static mopt_code read_at(int fd, void *to, size_t bytes, uint64_t offset, mopt_e
 static mopt_code hash_range(int fd, uint64_t offset, uint64_t bytes, uint64_t hash[2], mopt_error *error) {
   XXH3_state_t *state = NULL;
   mopt_block block = {0};
-  if (posix_memalign((void **)&state, 64, sizeof *state) || !mopt_block_reserve(&block, bytes < READ_PIECE ? bytes : READ_PIECE)) {
+  if (posix_memalign((void **)&state, 64, sizeof *state) ||
+      !mopt_block_reserve(&block, bytes < READ_PIECE ? bytes : READ_PIECE)) {
     free(state);
     return mopt_fail(error, MOPT_E_MEMORY, "out of memory to check the artifact");
   }
@@ -87,16 +88,19 @@ static mopt_code check_trailer(mopt_model *model, uint64_t *weights_bytes, mopt_
   if (code)
     return code;
   if (t.magic != MOPT_TRAILER_MAGIC)
-    return mopt_fail(error, MOPT_E_NOT_ARTIFACT, "not a mopt artifact, or cut: the trailer is missing (mopt compile makes artifacts)");
+    return mopt_fail(error, MOPT_E_NOT_ARTIFACT,
+                     "not a mopt artifact, or cut: the trailer is missing (mopt compile makes artifacts)");
   if (t.abi_version != MOPT_ABI_VERSION)
-    return mopt_fail(error, MOPT_E_ABI, "the artifact has ABI %u, this runtime has %u: compile the model again", t.abi_version,
-                     MOPT_ABI_VERSION);
+    return mopt_fail(error, MOPT_E_ABI, "the artifact has ABI %u, this runtime has %u: compile the model again",
+                     t.abi_version, MOPT_ABI_VERSION);
   if (t.file_bytes != model->file_bytes)
-    return mopt_fail(error, MOPT_E_CUT, "the file has %" PRIu64 " bytes, %" PRIu64 " were written", model->file_bytes, t.file_bytes);
+    return mopt_fail(error, MOPT_E_CUT, "the file has %" PRIu64 " bytes, %" PRIu64 " were written", model->file_bytes,
+                     t.file_bytes);
   uint64_t body = model->file_bytes - sizeof t, hashes = chunk_count(t.weights_bytes) * 16;
   if (t.reserved || t.weights_bytes > body || hashes > body || t.weights_offset > body - hashes ||
       t.weights_bytes > body - hashes - t.weights_offset || body - hashes - t.weights_offset - t.weights_bytes >= 64)
-    return mopt_fail(error, MOPT_E_DAMAGED, "the trailer is damaged: weights at %" PRIu64 ", %" PRIu64 " bytes in a file of %" PRIu64,
+    return mopt_fail(error, MOPT_E_DAMAGED,
+                     "the trailer is damaged: weights at %" PRIu64 ", %" PRIu64 " bytes in a file of %" PRIu64,
                      t.weights_offset, t.weights_bytes, model->file_bytes);
   uint64_t end = t.weights_offset + t.weights_bytes, gap = body - hashes - end;
   char padding[64] = {0}, zero[64] = {0};
@@ -107,11 +111,13 @@ static mopt_code check_trailer(mopt_model *model, uint64_t *weights_bytes, mopt_
   if (!code)
     code = hash_range(model->fd, 0, t.weights_offset, hash, error);
   if (!code && memcmp(hash, t.code_hash, sizeof hash) != 0)
-    code = mopt_fail(error, MOPT_E_DAMAGED, "the artifact is damaged: the hash of its code and tables is wrong; compile or copy it again");
+    code = mopt_fail(error, MOPT_E_DAMAGED,
+                     "the artifact is damaged: the hash of its code and tables is wrong; compile or copy it again");
   if (!code)
     code = hash_range(model->fd, body - hashes, hashes, hash, error);
   if (!code && memcmp(hash, t.hashes_hash, sizeof hash) != 0)
-    code = mopt_fail(error, MOPT_E_DAMAGED, "the artifact is damaged: the list of weight hashes is wrong; compile or copy it again");
+    code = mopt_fail(error, MOPT_E_DAMAGED,
+                     "the artifact is damaged: the list of weight hashes is wrong; compile or copy it again");
   model->weights_offset = t.weights_offset;
   memcpy(model->code_hash, t.code_hash, sizeof t.code_hash);
   memcpy(model->hashes_hash, t.hashes_hash, sizeof t.hashes_hash);
@@ -129,7 +135,8 @@ static mopt_code check_elf(mopt_model *model, mopt_error *error) {
       e.e_type != ET_DYN || e.e_phentsize != sizeof(Elf64_Phdr))
     return mopt_fail(error, MOPT_E_NOT_ARTIFACT, "not a 64-bit little-endian shared object");
   if (e.e_machine != HOST_MACHINE)
-    return mopt_fail(error, MOPT_E_MACHINE, "the artifact is for %s (machine %u), this is %s: compile with --triple for this machine",
+    return mopt_fail(error, MOPT_E_MACHINE,
+                     "the artifact is for %s (machine %u), this is %s: compile with --triple for this machine",
                      machine_name(e.e_machine), e.e_machine, machine_name(HOST_MACHINE));
   for (uint32_t i = 0; i < e.e_phnum; ++i) {
     Elf64_Phdr p;
@@ -152,10 +159,12 @@ static mopt_code check_module(mopt_model *model, mopt_error *error) {
   if (m->magic != MOPT_ABI_MAGIC)
     return mopt_fail(error, MOPT_E_NOT_ARTIFACT, "mopt_module does not start with the right number");
   if (m->abi_version != MOPT_ABI_VERSION || m->size < sizeof *m)
-    return mopt_fail(error, MOPT_E_ABI, "the artifact has ABI %u (table of %u bytes), this runtime has %u (%zu): compile the model again",
+    return mopt_fail(error, MOPT_E_ABI,
+                     "the artifact has ABI %u (table of %u bytes), this runtime has %u (%zu): compile the model again",
                      m->abi_version, m->size, MOPT_ABI_VERSION, sizeof *m);
   if (m->machine != HOST_MACHINE)
-    return mopt_fail(error, MOPT_E_MACHINE, "the artifact is for %s, this is %s", machine_name(m->machine), machine_name(HOST_MACHINE));
+    return mopt_fail(error, MOPT_E_MACHINE, "the artifact is for %s, this is %s", machine_name(m->machine),
+                     machine_name(HOST_MACHINE));
   uint64_t missing = m->cpu & ~mopt_cpu_features();
   if (missing) {
     char text[200];
@@ -166,7 +175,8 @@ static mopt_code check_module(mopt_model *model, mopt_error *error) {
         const char *name = mopt_cpu_feature_name(1ull << i);
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? ", " : "", name ? name : "(unknown)");
       }
-    return mopt_fail(error, MOPT_E_CPU, "the artifact needs %s, which this processor does not have: compile with a lower --cpu", text);
+    return mopt_fail(error, MOPT_E_CPU,
+                     "the artifact needs %s, which this processor does not have: compile with a lower --cpu", text);
   }
   return mopt_table_check(model, error);
 }
@@ -177,7 +187,8 @@ static mopt_code open_library(mopt_model *model, mopt_error *error) {
   model->handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (!model->handle) {
     const char *why = dlerror();
-    return mopt_fail(error, MOPT_E_DLOPEN, "the system's loader refuses the artifact: %.400s (is /proc mounted?)", why ? why : "?");
+    return mopt_fail(error, MOPT_E_DLOPEN, "the system's loader refuses the artifact: %.400s (is /proc mounted?)",
+                     why ? why : "?");
   }
   model->module = dlsym(model->handle, "mopt_module");
   struct link_map *map = NULL; /* l_addr is what was added to the addresses in the file, wherever the first segment begins */
@@ -308,12 +319,13 @@ mopt_code mopt_model_verify_weights(const mopt_model *model, mopt_error *error) 
     uint64_t at = i * MOPT_WEIGHT_CHUNK, want[2], got[2];
     mopt_code code = read_at(model->fd, want, sizeof want, hashes + i * 16, error);
     if (!code)
-      code = hash_range(model->fd, model->weights_offset + at, bytes - at < MOPT_WEIGHT_CHUNK ? bytes - at : MOPT_WEIGHT_CHUNK,
-                        got, error);
+      code = hash_range(model->fd, model->weights_offset + at,
+                        bytes - at < MOPT_WEIGHT_CHUNK ? bytes - at : MOPT_WEIGHT_CHUNK, got, error);
     if (code)
       return code;
     if (memcmp(want, got, sizeof got) != 0)
-      return mopt_fail(error, MOPT_E_DAMAGED, "the weights are damaged near byte %" PRIu64 " of %" PRIu64 ": compile or copy the artifact again",
+      return mopt_fail(error, MOPT_E_DAMAGED,
+                       "the weights are damaged near byte %" PRIu64 " of %" PRIu64 ": compile or copy the artifact again",
                        at, bytes);
   }
   return MOPT_OK;
@@ -323,20 +335,31 @@ mopt_code mopt_model_verify_weights(const mopt_model *model, mopt_error *error) 
 
 void mopt_model_get_info(const mopt_model *model, mopt_model_info *info) {
   const mopt_module *m = model->module;
-  *info = (mopt_model_info){.machine = m->machine, .abi_version = m->abi_version, .cpu = m->cpu, .ninputs = m->ninputs,
-                            .noutputs = m->noutputs, .nsymbols = m->nsymbols, .nchecks = m->nchecks, .nbuffers = m->nbuffers,
-                            .nsteps = m->nsteps, .file_bytes = model->file_bytes, .code_bytes = model->weights_offset,
+  *info = (mopt_model_info){.machine = m->machine,
+                            .abi_version = m->abi_version,
+                            .cpu = m->cpu,
+                            .ninputs = m->ninputs,
+                            .noutputs = m->noutputs,
+                            .nsymbols = m->nsymbols,
+                            .nchecks = m->nchecks,
+                            .nbuffers = m->nbuffers,
+                            .nsteps = m->nsteps,
+                            .file_bytes = model->file_bytes,
+                            .code_bytes = model->weights_offset,
                             .weights_bytes = m->weights_bytes,
                             .code_hash = {model->code_hash[0], model->code_hash[1]},
                             .weights_hash = {model->hashes_hash[0], model->hashes_hash[1]},
-                            .manifest = mopt_follow(&m->manifest), .manifest_bytes = m->manifest_bytes,
+                            .manifest = mopt_follow(&m->manifest),
+                            .manifest_bytes = m->manifest_bytes,
                             .load_ns = model->load_ns};
 }
 
-static mopt_code port_info(const mopt_port *ports, uint32_t count, uint32_t index, mopt_tensor_info *info, mopt_error *error) {
+static mopt_code port_info(const mopt_port *ports, uint32_t count, uint32_t index, mopt_tensor_info *info,
+                           mopt_error *error) {
   if (index >= count)
     return mopt_fail(error, MOPT_E_NAME, "no input or output %u", index);
-  *info = (mopt_tensor_info){mopt_port_name(&ports[index]), ports[index].dtype, ports[index].rank, mopt_port_dims(&ports[index])};
+  *info = (mopt_tensor_info){mopt_port_name(&ports[index]), ports[index].dtype, ports[index].rank,
+                             mopt_port_dims(&ports[index])};
   return MOPT_OK;
 }
 
@@ -369,9 +392,16 @@ mopt_code mopt_model_step(const mopt_model *model, uint32_t step, mopt_step_info
     return MOPT_E_NAME;
   const mopt_step *s = &model->steps[step];
   const char *name = mopt_follow(&s->name), *nodes = mopt_follow(&s->nodes);
-  *info = (mopt_step_info){.name = name ? name : "", .nodes = nodes ? nodes : "", .noperands = s->noperands,
-                           .nwritten = s->nwritten, .nvariants = s->nvariants, .flags = s->flags,
-                           .operands = mopt_follow(&s->operands), .chunks = s->chunks, .macs = s->macs, .bytes = s->bytes};
+  *info = (mopt_step_info){.name = name ? name : "",
+                           .nodes = nodes ? nodes : "",
+                           .noperands = s->noperands,
+                           .nwritten = s->nwritten,
+                           .nvariants = s->nvariants,
+                           .flags = s->flags,
+                           .operands = mopt_follow(&s->operands),
+                           .chunks = s->chunks,
+                           .macs = s->macs,
+                           .bytes = s->bytes};
   return MOPT_OK;
 }
 

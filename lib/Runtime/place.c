@@ -33,8 +33,8 @@ static mopt_code place_arena(mopt_session *session, mopt_error *error) {
     if (session->model->buffers[i].kind == MOPT_BUF_ARENA)
       session->pointers[i] = session->bytes[i] ? (uint8_t *)session->arena.data + offsets[i] : nothing;
     else if (session->model->buffers[i].kind == MOPT_BUF_WEIGHT)
-      session->pointers[i] = session->bytes[i] ? (void *)(uintptr_t)(session->model->weights + session->model->buffers[i].offset)
-                                               : nothing;
+      session->pointers[i] =
+          session->bytes[i] ? (void *)(uintptr_t)(session->model->weights + session->model->buffers[i].offset) : nothing;
   session->offsets = offsets;
   return MOPT_OK;
 }
@@ -68,8 +68,8 @@ static mopt_code place_output(mopt_session *session, uint32_t index, mopt_error 
   if (out->user) { /* in place is the compiler's business: a step may read an input after it wrote an output */
     for (uint32_t i = 0; i < session->model->module->ninputs; ++i)
       if (overlap(out->user, bytes, session->inputs[i].data, session->inputs[i].bytes))
-        return mopt_fail(error, MOPT_E_OVERLAP, "the buffer of output '%.100s' overlaps input '%.100s'", mopt_port_name(port),
-                         mopt_port_name(&session->model->inputs[i]));
+        return mopt_fail(error, MOPT_E_OVERLAP, "the buffer of output '%.100s' overlaps input '%.100s'",
+                         mopt_port_name(port), mopt_port_name(&session->model->inputs[i]));
     for (uint32_t i = 0; i < session->model->module->noutputs; ++i)
       if (i != index && overlap(out->user, bytes, session->outputs[i].user, session->outputs[i].capacity))
         return mopt_fail(error, MOPT_E_OVERLAP, "the buffers of outputs '%.100s' and '%.100s' overlap", mopt_port_name(port),
@@ -81,7 +81,8 @@ static mopt_code place_output(mopt_session *session, uint32_t index, mopt_error 
     session->pointers[port->buffer] = out->user;
   } else {
     if (!mopt_block_reserve(&out->block, bytes))
-      return mopt_fail(error, MOPT_E_MEMORY, "out of memory: output '%.100s' needs %" PRIu64 " bytes", mopt_port_name(port), bytes);
+      return mopt_fail(error, MOPT_E_MEMORY, "out of memory: output '%.100s' needs %" PRIu64 " bytes", mopt_port_name(port),
+                       bytes);
     session->pointers[port->buffer] = out->block.data;
   }
   return MOPT_OK;
@@ -132,8 +133,9 @@ mopt_code mopt_place_late(mopt_session *session, uint32_t slot, mopt_error *erro
   mopt_block *block = b->kind == MOPT_BUF_OUTPUT ? &session->outputs[b->index].block : &session->heap[slot];
   bool owned = b->kind == MOPT_BUF_HEAP || !session->outputs[b->index].user;
   if (owned && bytes > session->heap_limit) /* each alone, before the sum, which then cannot wrap */
-    return mopt_fail(error, MOPT_E_HEAP_LIMIT, "a data-dependent result needs %" PRIu64 " bytes, the session's limit is %" PRIu64
-                     " (heap_limit)", bytes, session->heap_limit);
+    return mopt_fail(error, MOPT_E_HEAP_LIMIT,
+                     "a data-dependent result needs %" PRIu64 " bytes, the session's limit is %" PRIu64 " (heap_limit)",
+                     bytes, session->heap_limit);
   if (owned && block->capacity < bytes) {
     uint64_t sum = bytes + other_heap_bytes(session, slot);
     if (sum > session->heap_limit && !session->keep_buffers) {
@@ -141,8 +143,9 @@ mopt_code mopt_place_late(mopt_session *session, uint32_t slot, mopt_error *erro
       sum = bytes + other_heap_bytes(session, slot);
     }
     if (sum > session->heap_limit)
-      return mopt_fail(error, MOPT_E_HEAP_LIMIT, "data-dependent results need %" PRIu64 " bytes, the session's limit is %" PRIu64
-                       " (heap_limit)", sum, session->heap_limit);
+      return mopt_fail(error, MOPT_E_HEAP_LIMIT,
+                       "data-dependent results need %" PRIu64 " bytes, the session's limit is %" PRIu64 " (heap_limit)", sum,
+                       session->heap_limit);
   }
   if (b->kind == MOPT_BUF_OUTPUT)
     return place_output(session, b->index, error);

@@ -108,8 +108,7 @@ int mopt_plan_arena(mopt_plan_item *items, size_t n, void *scratch, uint64_t *ar
   for (size_t i = 0; i < n; ++i) {
     mopt_plan_item *item = &items[i];
     item->offset = 0;
-    if (!item->align || (item->align & (item->align - 1)) || item->first > item->last ||
-        item->bytes > MOPT_PLAN_MAX_BYTES)
+    if (!item->align || (item->align & (item->align - 1)) || item->first > item->last || item->bytes > MOPT_PLAN_MAX_BYTES)
       return -1;
     if (item->bytes)
       order[used++] = (uint32_t)i;

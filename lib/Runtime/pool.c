@@ -35,7 +35,7 @@ typedef struct job {
 
 struct mopt_pool {
   _Atomic int32_t refs;
-  mopt_host_pool host; /* host.run NULL: our own threads */
+  mopt_host_pool host;     /* host.run NULL: our own threads */
   _Atomic int32_t workers; /* wanted, without the caller; fewer once the system has refused some */
   bool spin;
   pthread_mutex_t lock; /* jobs, started, threads */

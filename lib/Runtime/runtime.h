@@ -27,9 +27,7 @@ bool mopt_block_reserve(mopt_block *block, uint64_t bytes);
 void mopt_block_free(mopt_block *block);
 
 /* ---- Targets of relative references ---- */
-static inline const void *mopt_follow(const mopt_rel *field) {
-  return *field ? (const char *)field + *field : NULL;
-}
+static inline const void *mopt_follow(const mopt_rel *field) { return *field ? (const char *)field + *field : NULL; }
 static inline mopt_step_fn mopt_variant_fn(const mopt_variant *variant) {
   return (mopt_step_fn)((uintptr_t)&variant->fn + (uintptr_t)(intptr_t)variant->fn);
 }
@@ -105,7 +103,7 @@ typedef struct mopt_shape_plan {
 } mopt_shape_plan;
 
 typedef struct mopt_output_slot {
-  void *user;       /* of set_output, NULL: session-owned */
+  void *user; /* of set_output, NULL: session-owned */
   uint64_t capacity;
   void *result;     /* of the last complete run */
   mopt_block block; /* owned memory, or staging where the user's is not aligned */
@@ -141,14 +139,14 @@ struct mopt_session {
   /* State of the last run. */
   const mopt_shape_plan *plan; /* whose offsets `pointers` has */
   const uint64_t *offsets;
-  int64_t *values;    /* [nsymbols] */
-  uint64_t *bytes;    /* [nbuffers] */
-  void **pointers;    /* [nbuffers] */
-  void **operands;    /* [max_operands] */
-  uint32_t *variants; /* [nsteps] */
+  int64_t *values;             /* [nsymbols] */
+  uint64_t *bytes;             /* [nbuffers] */
+  void **pointers;             /* [nbuffers] */
+  void **operands;             /* [max_operands] */
+  uint32_t *variants;          /* [nsteps] */
   mopt_step_counter *counters; /* [nsteps] */
-  int32_t ran_to;     /* steps [0, ran_to) have run with the present inputs and outputs */
-  int32_t touched_to; /* step ran_to may have run in part: then this is one more */
+  int32_t ran_to;              /* steps [0, ran_to) have run with the present inputs and outputs */
+  int32_t touched_to;          /* step ran_to may have run in part: then this is one more */
   bool prepared, complete;
   uint64_t table_bytes;
 };

@@ -12,13 +12,13 @@ static mopt_code release(mopt_session *session, mopt_code code) {
   atomic_store_explicit(&session->busy, 0, memory_order_release);
   return code;
 }
-#define ACQUIRE(session)                                                                                              \
-  do {                                                                                                                \
-    mopt_error_clear(error);                                                                                          \
-    if (!(session))                                                                                                   \
-      return mopt_fail(error, MOPT_E_ARGUMENT, "no session (null pointer)");                                          \
-    if (!acquire(session))                                                                                            \
-      return mopt_fail(error, MOPT_E_BUSY, "the session is in use by another thread: make one session for each");     \
+#define ACQUIRE(session)                                                                                                    \
+  do {                                                                                                                      \
+    mopt_error_clear(error);                                                                                                \
+    if (!(session))                                                                                                         \
+      return mopt_fail(error, MOPT_E_ARGUMENT, "no session (null pointer)");                                                \
+    if (!acquire(session))                                                                                                  \
+      return mopt_fail(error, MOPT_E_BUSY, "the session is in use by another thread: make one session for each");           \
   } while (0)
 
 /* ---- Life ---- */
@@ -129,9 +129,9 @@ void mopt_session_free(mopt_session *session) {
     free_slot(&session->plans[i]);
   free_slot(&session->reserved_plan);
   free_slot(&session->scratch_plan);
-  void *tables[] = {session->inputs, session->input_set, session->input_staging, session->outputs, session->heap, session->plans,
-                    session->items, session->plan_scratch, session->values, session->bytes, session->pointers,
-                    session->operands, session->variants, session->counters};
+  void *tables[] = {session->inputs,   session->input_set, session->input_staging, session->outputs, session->heap,
+                    session->plans,    session->items,     session->plan_scratch,  session->values,  session->bytes,
+                    session->pointers, session->operands,  session->variants,      session->counters};
   for (size_t i = 0; i < sizeof tables / sizeof tables[0]; ++i)
     free(tables[i]);
   mopt_pool_free(session->pool);
@@ -195,8 +195,9 @@ mopt_code mopt_session_set_variant(mopt_session *session, uint32_t step, uint32_
   ACQUIRE(session);
   const mopt_module *m = session->model->module;
   if (step >= m->nsteps || variant >= session->model->steps[step].nvariants)
-    return release(session, mopt_fail(error, MOPT_E_NAME, "step %u variant %u: the model has %u steps, this one %u variants", step,
-                                      variant, m->nsteps, step < m->nsteps ? session->model->steps[step].nvariants : 0));
+    return release(session,
+                   mopt_fail(error, MOPT_E_NAME, "step %u variant %u: the model has %u steps, this one %u variants", step,
+                             variant, m->nsteps, step < m->nsteps ? session->model->steps[step].nvariants : 0));
   session->variants[step] = variant;
   return release(session, MOPT_OK);
 }
@@ -266,7 +267,8 @@ mopt_code mopt_session_reserve(mopt_session *session, const mopt_tensor *shapes,
     if (model->buffer_ready[model->outputs[i].buffer] == -1)
       ok = ok && mopt_block_reserve(&session->outputs[i].block, plan->bytes[model->outputs[i].buffer]);
   if (!ok)
-    return release(session, mopt_fail(error, MOPT_E_MEMORY, "out of memory: the reserve needs %" PRIu64 " bytes of arena", plan->arena));
+    return release(session, mopt_fail(error, MOPT_E_MEMORY, "out of memory: the reserve needs %" PRIu64 " bytes of arena",
+                                      plan->arena));
   plan->used = 1;
   return release(session, MOPT_OK);
 }
@@ -326,7 +328,8 @@ mopt_code mopt_session_output(mopt_session *session, uint32_t index, mopt_tensor
   ACQUIRE(session);
   const mopt_model *model = session->model;
   if (index >= model->module->noutputs || !tensor)
-    return release(session, mopt_fail(error, MOPT_E_NAME, "output %u: the model has %u outputs", index, model->module->noutputs));
+    return release(session,
+                   mopt_fail(error, MOPT_E_NAME, "output %u: the model has %u outputs", index, model->module->noutputs));
   if (!session->prepared)
     return release(session, mopt_fail(error, MOPT_E_NO_RESULT, "output '%.100s' has no shape yet: run the session first",
                                       mopt_port_name(&model->outputs[index])));
@@ -352,7 +355,8 @@ mopt_code mopt_session_buffer(mopt_session *session, uint32_t buffer, mopt_tenso
   const mopt_buffer *b = &model->buffers[buffer];
   bool placed = b->kind == MOPT_BUF_ARENA || b->kind == MOPT_BUF_HEAP || model->buffer_ready[buffer] >= 0;
   if (!session->prepared || !session->offsets || (placed && session->ran_to <= b->first_step) || !session->pointers[buffer])
-    return release(session, mopt_fail(error, MOPT_E_NO_RESULT, "buffer %u has no contents yet: run past step %d", buffer, b->first_step));
+    return release(session, mopt_fail(error, MOPT_E_NO_RESULT, "buffer %u has no contents yet: run past step %d", buffer,
+                                      b->first_step));
   describe(session, buffer, tensor);
   tensor->data = session->pointers[buffer];
   return release(session, MOPT_OK);
@@ -366,7 +370,8 @@ mopt_code mopt_session_run(mopt_session *session, const mopt_run_options *given,
   mopt_run_options options = {0};
   if (given) {
     if (given->size < sizeof given->size || given->size > 4096)
-      return release(session, mopt_fail(error, MOPT_E_ARGUMENT, "mopt_run_options.size is %u, expected %zu", given->size, sizeof options));
+      return release(session, mopt_fail(error, MOPT_E_ARGUMENT, "mopt_run_options.size is %u, expected %zu", given->size,
+                                        sizeof options));
     memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
   }
   int32_t nsteps = (int32_t)model->module->nsteps;

@@ -10,7 +10,11 @@ const char *mopt_version(void) { return "mopt runtime 0.1 (API 1, ABI 1)"; }
 
 /* Length of the valid UTF-8 sequence at p, 0 if there is none. Names come from models: they may hold anything. */
 static size_t utf8_length(const unsigned char *p) {
-  size_t n = p[0] < 0x80 ? 1 : p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3 : p[0] >= 0xf0 && p[0] < 0xf5 ? 4 : 0;
+  size_t n = p[0] < 0x80                   ? 1
+             : p[0] >= 0xc2 && p[0] < 0xe0 ? 2
+             : p[0] >= 0xe0 && p[0] < 0xf0 ? 3
+             : p[0] >= 0xf0 && p[0] < 0xf5 ? 4
+                                           : 0;
   for (size_t i = 1; i < n; ++i)
     if ((p[i] & 0xc0) != 0x80)
       return 0;
@@ -68,17 +72,33 @@ int64_t mopt_now_ns(void) {
 static const struct {
   const char *name;
   uint8_t bits;
-} types[] = {
-    [MOPT_UNDEFINED] = {"undefined", 0}, [MOPT_F32] = {"float32", 32},  [MOPT_U8] = {"uint8", 8},
-    [MOPT_I8] = {"int8", 8},             [MOPT_U16] = {"uint16", 16},   [MOPT_I16] = {"int16", 16},
-    [MOPT_I32] = {"int32", 32},          [MOPT_I64] = {"int64", 64},    [MOPT_STRING] = {"string", 0},
-    [MOPT_BOOL] = {"bool", 8},           [MOPT_F16] = {"float16", 16},  [MOPT_F64] = {"float64", 64},
-    [MOPT_U32] = {"uint32", 32},         [MOPT_U64] = {"uint64", 64},   [MOPT_C64] = {"complex64", 64},
-    [MOPT_C128] = {"complex128", 128},   [MOPT_BF16] = {"bfloat16", 16}, [MOPT_F8E4M3FN] = {"float8e4m3fn", 8},
-    [MOPT_F8E4M3FNUZ] = {"float8e4m3fnuz", 8}, [MOPT_F8E5M2] = {"float8e5m2", 8},
-    [MOPT_F8E5M2FNUZ] = {"float8e5m2fnuz", 8}, [MOPT_U4] = {"uint4", 4}, [MOPT_I4] = {"int4", 4},
-    [MOPT_F4E2M1] = {"float4e2m1", 4},   [MOPT_F8E8M0] = {"float8e8m0", 8}, [MOPT_U2] = {"uint2", 2},
-    [MOPT_I2] = {"int2", 2}};
+} types[] = {[MOPT_UNDEFINED] = {"undefined", 0},
+             [MOPT_F32] = {"float32", 32},
+             [MOPT_U8] = {"uint8", 8},
+             [MOPT_I8] = {"int8", 8},
+             [MOPT_U16] = {"uint16", 16},
+             [MOPT_I16] = {"int16", 16},
+             [MOPT_I32] = {"int32", 32},
+             [MOPT_I64] = {"int64", 64},
+             [MOPT_STRING] = {"string", 0},
+             [MOPT_BOOL] = {"bool", 8},
+             [MOPT_F16] = {"float16", 16},
+             [MOPT_F64] = {"float64", 64},
+             [MOPT_U32] = {"uint32", 32},
+             [MOPT_U64] = {"uint64", 64},
+             [MOPT_C64] = {"complex64", 64},
+             [MOPT_C128] = {"complex128", 128},
+             [MOPT_BF16] = {"bfloat16", 16},
+             [MOPT_F8E4M3FN] = {"float8e4m3fn", 8},
+             [MOPT_F8E4M3FNUZ] = {"float8e4m3fnuz", 8},
+             [MOPT_F8E5M2] = {"float8e5m2", 8},
+             [MOPT_F8E5M2FNUZ] = {"float8e5m2fnuz", 8},
+             [MOPT_U4] = {"uint4", 4},
+             [MOPT_I4] = {"int4", 4},
+             [MOPT_F4E2M1] = {"float4e2m1", 4},
+             [MOPT_F8E8M0] = {"float8e8m0", 8},
+             [MOPT_U2] = {"uint2", 2},
+             [MOPT_I2] = {"int2", 2}};
 #define NTYPES (sizeof types / sizeof types[0])
 
 const char *mopt_dtype_name(uint32_t dtype) { return dtype < NTYPES ? types[dtype].name : "?"; }

@@ -44,8 +44,8 @@ typedef struct step_job {
   int64_t chunks, grain;
   int64_t deadline;
   const int32_t *cancel;
-  _Atomic int32_t stopped;    /* MOPT_E_CANCELLED or MOPT_E_DEADLINE */
-  _Atomic int64_t failed_at;  /* lowest first chunk of a failed group */
+  _Atomic int32_t stopped;   /* MOPT_E_CANCELLED or MOPT_E_DEADLINE */
+  _Atomic int64_t failed_at; /* lowest first chunk of a failed group */
   atomic_flag fault_lock;
   int32_t status;
   mopt_fault fault;
@@ -116,20 +116,22 @@ static mopt_code report_fault(const mopt_model *model, int32_t step, int32_t sta
   mopt_code code;
   switch (status) {
   case MOPT_STEP_INDEX:
-    code = mopt_fail(error, MOPT_E_INDEX, "%s: index %" PRId64 "%s is out of range for an axis of size %" PRId64 ": check the inputs",
-                     where, fault->got, operand, fault->limit);
+    code = mopt_fail(error, MOPT_E_INDEX,
+                     "%s: index %" PRId64 "%s is out of range for an axis of size %" PRId64 ": check the inputs", where,
+                     fault->got, operand, fault->limit);
     break;
   case MOPT_STEP_SHAPE:
-    code = mopt_fail(error, MOPT_E_SHAPE, "%s: size %" PRId64 "%s does not fit, expected %" PRId64, where, fault->got, operand,
-                     fault->limit);
-    break;
-  case MOPT_STEP_VALUE:
-    code = mopt_fail(error, MOPT_E_VALUE, "%s: value %" PRId64 "%s is not allowed here (limit %" PRId64 ")", where, fault->got,
+    code = mopt_fail(error, MOPT_E_SHAPE, "%s: size %" PRId64 "%s does not fit, expected %" PRId64, where, fault->got,
                      operand, fault->limit);
     break;
+  case MOPT_STEP_VALUE:
+    code = mopt_fail(error, MOPT_E_VALUE, "%s: value %" PRId64 "%s is not allowed here (limit %" PRId64 ")", where,
+                     fault->got, operand, fault->limit);
+    break;
   default:
-    code = mopt_fail(error, MOPT_E_STEP, "%s: failed with status %d (got %" PRId64 ", limit %" PRId64 "): compiler fault, please report",
-                     where, status, fault->got, fault->limit);
+    code = mopt_fail(error, MOPT_E_STEP,
+                     "%s: failed with status %d (got %" PRId64 ", limit %" PRId64 "): compiler fault, please report", where,
+                     status, fault->got, fault->limit);
   }
   if (error) {
     error->step = step;
@@ -173,15 +175,19 @@ static mopt_code run_step(mopt_session *session, int32_t index, mopt_pool *pool,
   for (uint32_t i = 0; i < step->noperands; ++i)
     session->operands[i] = session->pointers[numbers[i]];
   const mopt_variant *variants = mopt_follow(&step->variants);
-  step_job job = {.fn = mopt_variant_fn(&variants[session->variants[index]]), .operands = session->operands,
-                  .symbols = session->values, .chunks = chunks, .deadline = options->deadline_ns, .cancel = options->cancel,
+  step_job job = {.fn = mopt_variant_fn(&variants[session->variants[index]]),
+                  .operands = session->operands,
+                  .symbols = session->values,
+                  .chunks = chunks,
+                  .deadline = options->deadline_ns,
+                  .cancel = options->cancel,
                   .fault_lock = ATOMIC_FLAG_INIT};
   atomic_init(&job.stopped, 0);
   atomic_init(&job.failed_at, INT64_MAX);
   /* A step that writes symbols runs in one piece on this thread: symbols are shared by all pieces. */
-  job.grain = step->flags & MOPT_STEP_DEFINES_SYMBOLS  ? chunks
-              : is_small(step, session->values)        ? chunks
-                                                       : grain_of(chunks, mopt_pool_threads(pool));
+  job.grain = step->flags & MOPT_STEP_DEFINES_SYMBOLS ? chunks
+              : is_small(step, session->values)       ? chunks
+                                                      : grain_of(chunks, mopt_pool_threads(pool));
   int64_t begin = session->profile ? mopt_now_ns() : 0;
   mopt_pool_run(pool, chunks / job.grain + (chunks % job.grain != 0), run_group, &job);
   if (session->profile) {
@@ -218,7 +224,8 @@ static mopt_code check_resume(mopt_session *session, int32_t from, mopt_error *e
       if (s < from)
         written_before[operands[i]] = 1;
       else if (written_before[operands[i]] && (b->kind == MOPT_BUF_OUTPUT || b->last_step >= from))
-        return mopt_fail(error, MOPT_E_RESUME, "cannot start at step %d: step %d changed buffer %d in place", from, s, operands[i]);
+        return mopt_fail(error, MOPT_E_RESUME, "cannot start at step %d: step %d changed buffer %d in place", from, s,
+                         operands[i]);
     }
   }
   for (uint32_t b = 0; b < model->module->nbuffers; ++b) {
@@ -234,8 +241,10 @@ static mopt_code check_resume(mopt_session *session, int32_t from, mopt_error *e
       if (later->kind == MOPT_BUF_ARENA && later->first_step >= from && later->first_step < session->touched_to &&
           session->offsets[b] < session->offsets[c] + session->bytes[c] &&
           session->offsets[c] < session->offsets[b] + session->bytes[b])
-        return mopt_fail(error, MOPT_E_RESUME, "cannot start at step %d: buffer %u has taken the place of buffer %u; make the session"
-                         " with keep_buffers, or stop the earlier run before step %d", from, c, b, from);
+        return mopt_fail(error, MOPT_E_RESUME,
+                         "cannot start at step %d: buffer %u has taken the place of buffer %u; make the session"
+                         " with keep_buffers, or stop the earlier run before step %d",
+                         from, c, b, from);
     }
   }
   return MOPT_OK;

@@ -74,9 +74,9 @@ mopt_code mopt_check_input(const mopt_model *model, uint32_t index, const mopt_t
       return mopt_fail(error, MOPT_E_DIM, "input '%.100s' axis %u is negative: %s", name, i,
                        shape_text(tensor->rank, tensor->dims, got, sizeof got));
     if (dims[i] >= 0 && tensor->dims[i] != dims[i])
-      return mopt_fail(error, MOPT_E_DIM, "input '%.100s' axis %u has size %" PRId64 ", the model takes %" PRId64
-                       ": got %s, expected %s", name, i, tensor->dims[i], dims[i],
-                       shape_text(tensor->rank, tensor->dims, got, sizeof got),
+      return mopt_fail(error, MOPT_E_DIM,
+                       "input '%.100s' axis %u has size %" PRId64 ", the model takes %" PRId64 ": got %s, expected %s", name,
+                       i, tensor->dims[i], dims[i], shape_text(tensor->rank, tensor->dims, got, sizeof got),
                        declared_text(model, port, want, sizeof want));
   }
   uint64_t bytes;
@@ -87,8 +87,8 @@ mopt_code mopt_check_input(const mopt_model *model, uint32_t index, const mopt_t
     return MOPT_OK;
   if (tensor->bytes != bytes)
     return mopt_fail(error, MOPT_E_BYTES, "input '%.100s' comes with %" PRIu64 " bytes, %s of shape %s has %" PRIu64, name,
-                     tensor->bytes, mopt_dtype_name(tensor->dtype),
-                     shape_text(tensor->rank, tensor->dims, got, sizeof got), bytes);
+                     tensor->bytes, mopt_dtype_name(tensor->dtype), shape_text(tensor->rank, tensor->dims, got, sizeof got),
+                     bytes);
   if (!tensor->data && bytes)
     return mopt_fail(error, MOPT_E_ARGUMENT, "input '%.100s' has no data (null pointer) but %" PRIu64 " bytes", name, bytes);
   return MOPT_OK;
@@ -126,9 +126,10 @@ mopt_code mopt_bind_inputs(const mopt_model *model, const mopt_tensor *inputs, i
         const char *first;
         uint32_t axis;
         first_use(model, symbol, &first, &axis);
-        return mopt_fail(error, MOPT_E_SYMBOL, "input '%.100s' axis %u has size %" PRId64 ", but '%.60s' is %" PRId64
-                         " from input '%.100s' axis %u: both must be equal", mopt_port_name(port), d, got,
-                         symbol_name(model, symbol), values[symbol], first, axis);
+        return mopt_fail(error, MOPT_E_SYMBOL,
+                         "input '%.100s' axis %u has size %" PRId64 ", but '%.60s' is %" PRId64
+                         " from input '%.100s' axis %u: both must be equal",
+                         mopt_port_name(port), d, got, symbol_name(model, symbol), values[symbol], first, axis);
       }
     }
   }
@@ -145,9 +146,10 @@ mopt_code mopt_check_expression_dims(const mopt_model *model, const mopt_tensor 
         continue;
       uint32_t symbol = (uint32_t)MOPT_SYMBOL_OF_SIZE(dims[d]);
       if (inputs[i].dims[d] != values[symbol])
-        return mopt_fail(error, MOPT_E_SYMBOL, "input '%.100s' axis %u has size %" PRId64 ", expected %" PRId64
-                         " ('%.60s', which follows from the other inputs)", mopt_port_name(port), d, inputs[i].dims[d],
-                         values[symbol], symbol_name(model, symbol));
+        return mopt_fail(error, MOPT_E_SYMBOL,
+                         "input '%.100s' axis %u has size %" PRId64 ", expected %" PRId64
+                         " ('%.60s', which follows from the other inputs)",
+                         mopt_port_name(port), d, inputs[i].dims[d], values[symbol], symbol_name(model, symbol));
     }
   }
   return MOPT_OK;
@@ -235,8 +237,8 @@ mopt_code mopt_eval_symbols(const mopt_model *model, int32_t step, int64_t *valu
       if (code)
         return code;
     } else if (values[i] < 0) { /* an input symbol is never negative here: a step wrote this */
-      return mopt_fail(error, MOPT_E_STEP, "size '%.60s' became %" PRId64 " in step %d: compiler fault", symbol_name(model, i),
-                       values[i], step);
+      return mopt_fail(error, MOPT_E_STEP, "size '%.60s' became %" PRId64 " in step %d: compiler fault",
+                       symbol_name(model, i), values[i], step);
     }
   }
   for (uint32_t i = 0; i < module->nchecks; ++i) {

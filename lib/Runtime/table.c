@@ -8,7 +8,8 @@
 
 #define BAD(...) mopt_fail(error, MOPT_E_TABLE, __VA_ARGS__)
 
-/* [p, p + bytes) lies in one segment. A linked-in module has no segments: the linker placed it, there is nothing to check. */
+/* [p, p + bytes) lies in one segment. A linked-in module has no segments: the linker placed it, there is nothing to check.
+ */
 static bool within(const mopt_model *model, const void *p, uint64_t bytes, bool executable) {
   if (!p)
     return false;
@@ -268,8 +269,8 @@ mopt_code mopt_table_check(mopt_model *model, mopt_error *error) {
     return BAD("a table lies outside the file");
   if (m->manifest_bytes && !within(model, mopt_follow(&m->manifest), m->manifest_bytes, false))
     return BAD("the manifest lies outside the file");
-  if (m->weights_bytes && (!within(model, model->weights, m->weights_bytes, false) ||
-                           (uintptr_t)model->weights % MOPT_ALIGNMENT))
+  if (m->weights_bytes &&
+      (!within(model, model->weights, m->weights_bytes, false) || (uintptr_t)model->weights % MOPT_ALIGNMENT))
     return BAD("the weights lie outside the file or are not aligned");
   size_t n = m->nbuffers ? m->nbuffers : 1;
   model->buffer_ready = calloc(n, sizeof *model->buffer_ready);

@@ -177,8 +177,8 @@ TEST(Loader, DamagedWeightsAreFoundOnRequest) {
   EXPECT_FAIL(MOPT_E_DAMAGED, "near byte 1048576", mopt_model_verify_weights(model.get(), error));
 }
 
-// Tables with wrong contents but right hashes: compiler faults. Any outcome but a crash or an accepted bad range is fine; what
-// loads is not run, because a wrong function address inside the code cannot be told from a right one.
+// Tables with wrong contents but right hashes: compiler faults. Any outcome but a crash or an accepted bad range is fine;
+// what loads is not run, because a wrong function address inside the code cannot be told from a right one.
 TEST(Loader, WrongTablesAreRefusedNotFollowed) {
   const std::vector<char> file = readFile(artifact("toy"));
   std::vector<char> copy = file;
@@ -205,7 +205,8 @@ TEST(Loader, WrongTablesAreRefusedNotFollowed) {
     reseal(copy);
     uint64_t weights = trailerOf(copy).weights_offset, tail = copy.size() - sizeof(mopt_trailer);
     ASSERT_EQ(static_cast<ssize_t>(weights), pwrite(f.fd, copy.data(), weights, 0));
-    ASSERT_EQ(static_cast<ssize_t>(sizeof(mopt_trailer)), pwrite(f.fd, &copy[tail], sizeof(mopt_trailer), static_cast<off_t>(tail)));
+    ASSERT_EQ(static_cast<ssize_t>(sizeof(mopt_trailer)),
+              pwrite(f.fd, &copy[tail], sizeof(mopt_trailer), static_cast<off_t>(tail)));
     mopt_model *model = nullptr;
     if (mopt_model_load_fd(f.fd, &model, nullptr) == MOPT_OK) {
       mopt_session *session = nullptr; // sizes come from the table: this must be safe too

@@ -9,7 +9,9 @@ static uint64_t plan(std::vector<mopt_plan_item> &items) {
   EXPECT_EQ(0, mopt_plan_arena(items.data(), items.size(), scratch.data(), &arena));
   return arena;
 }
-static mopt_plan_item item(uint64_t bytes, int first, int last, uint32_t align = 64) { return {bytes, first, last, align, 0, 0}; }
+static mopt_plan_item item(uint64_t bytes, int first, int last, uint32_t align = 64) {
+  return {bytes, first, last, align, 0, 0};
+}
 
 TEST(Planner, ChainNeedsTwoNeighbours) {
   std::vector<mopt_plan_item> items;
@@ -25,7 +27,8 @@ TEST(Planner, NothingOverlapsAndAlignmentHolds) {
     int n = static_cast<int>(random() % 60), steps = 1 + static_cast<int>(random() % 40);
     for (int i = 0; i < n; ++i) {
       int first = static_cast<int>(random() % static_cast<unsigned>(steps));
-      items.push_back(item(random() % 5 ? random() % 5000 : 0, first, first + static_cast<int>(random() % 6), 64u << random() % 3));
+      items.push_back(
+          item(random() % 5 ? random() % 5000 : 0, first, first + static_cast<int>(random() % 6), 64u << random() % 3));
     }
     uint64_t arena = plan(items), live = 0;
     for (size_t a = 0; a < items.size(); ++a) {
@@ -36,7 +39,8 @@ TEST(Planner, NothingOverlapsAndAlignmentHolds) {
         if (items[b].first <= items[a].first && items[a].first <= items[b].last)
           now += items[b].bytes;
         if (a != b && items[a].bytes && items[b].bytes && items[a].first <= items[b].last && items[b].first <= items[a].last)
-          EXPECT_TRUE(items[a].offset + items[a].bytes <= items[b].offset || items[b].offset + items[b].bytes <= items[a].offset);
+          EXPECT_TRUE(items[a].offset + items[a].bytes <= items[b].offset ||
+                      items[b].offset + items[b].bytes <= items[a].offset);
       }
       live = std::max(live, now);
     }

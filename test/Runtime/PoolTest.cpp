@@ -19,7 +19,9 @@ TEST(Pool, EveryIndexOnce) {
     for (int64_t count : {0, 1, 2, 7, 1000}) {
       for (int round = 0; round < 50; ++round) {
         std::vector<int> seen(static_cast<size_t>(count), 0); // plain: a race would show
-        mopt_pool_run(pool.get(), count, [](void *arg, int64_t i) { ++(*static_cast<std::vector<int> *>(arg))[static_cast<size_t>(i)]; }, &seen);
+        mopt_pool_run(
+            pool.get(), count,
+            [](void *arg, int64_t i) { ++(*static_cast<std::vector<int> *>(arg))[static_cast<size_t>(i)]; }, &seen);
         for (int s : seen)
           ASSERT_EQ(1, s);
       }
@@ -49,10 +51,13 @@ TEST(Pool, WorkersThatSleepWakeUp) {
   Pool pool = makePool(2);
   for (int round = 0; round < 20; ++round) {
     std::atomic<int> n{0};
-    mopt_pool_run(pool.get(), 16, [](void *arg, int64_t) {
-      std::this_thread::sleep_for(std::chrono::microseconds(200));
-      ++*static_cast<std::atomic<int> *>(arg);
-    }, &n);
+    mopt_pool_run(
+        pool.get(), 16,
+        [](void *arg, int64_t) {
+          std::this_thread::sleep_for(std::chrono::microseconds(200));
+          ++*static_cast<std::atomic<int> *>(arg);
+        },
+        &n);
     EXPECT_EQ(16, n.load());
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
@@ -170,7 +175,8 @@ TEST(Pool, SessionsWorkAfterFork) {
       bool ok = true;
       for (int i = 0; i < 10; ++i) {
         ok = ok && mopt_session_run(session.get(), nullptr, nullptr) == MOPT_OK;
-        ok = ok && mopt_session_output(session.get(), 0, &y, nullptr) == MOPT_OK && static_cast<float *>(y.data)[39999] == 10;
+        ok =
+            ok && mopt_session_output(session.get(), 0, &y, nullptr) == MOPT_OK && static_cast<float *>(y.data)[39999] == 10;
       }
       _exit(ok ? 0 : 1);
     }

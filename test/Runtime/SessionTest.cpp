@@ -38,7 +38,8 @@ TEST(Session, NamesWhatIsWrongWithAnInput) {
   Session session = makeSession(model.get());
   Aligned<float> x(64);
   mopt_tensor t = tensor(MOPT_F64, {2, 4}, x.data);
-  EXPECT_FAIL(MOPT_E_DTYPE, "'x' has element type float64, the model takes float32", mopt_session_set_input(session.get(), 0, &t, error));
+  EXPECT_FAIL(MOPT_E_DTYPE, "'x' has element type float64, the model takes float32",
+              mopt_session_set_input(session.get(), 0, &t, error));
   t = tensor(MOPT_F32, {2, 2, 2}, x.data);
   EXPECT_FAIL(MOPT_E_RANK, "[2,2,2], the model takes 2: [n,4]", mopt_session_set_input(session.get(), 0, &t, error));
   t = tensor(MOPT_F32, {2, 5}, x.data);
@@ -73,7 +74,8 @@ TEST(Session, SymbolsMustAgree) {
   TableBuilder table;
   int b = table.symbol("batch"), s = table.symbol("seq");
   int sum = table.symbol("b+s", MOPT_SYM_EXPR, {MOPT_X_SYM, b, MOPT_X_SYM, s, MOPT_X_ADD});
-  int half = table.symbol("half", MOPT_SYM_EXPR, {MOPT_X_SYM, s, MOPT_X_CONST, 2, MOPT_X_FLOORDIV, MOPT_X_CONST, 1, MOPT_X_SUB});
+  int half =
+      table.symbol("half", MOPT_SYM_EXPR, {MOPT_X_SYM, s, MOPT_X_CONST, 2, MOPT_X_FLOORDIV, MOPT_X_CONST, 1, MOPT_X_SUB});
   int cast = table.symbol("wide", MOPT_SYM_EXPR, {MOPT_X_SYM, b, MOPT_X_SYM, s, MOPT_X_BCAST});
   table.input("a", MOPT_F32, {symbolSize(b), symbolSize(s)});
   table.input("c", MOPT_F32, {symbolSize(b), symbolSize(sum)});
@@ -139,7 +141,8 @@ TEST(Session, ArithmeticIsChecked) {
 TEST(Session, IntermediateTooLarge) {
   TableBuilder table;
   int n = table.symbol("n");
-  int big = table.symbol("n^4", MOPT_SYM_EXPR, {MOPT_X_SYM, n, MOPT_X_SYM, n, MOPT_X_MUL, MOPT_X_SYM, n, MOPT_X_MUL, MOPT_X_SYM, n, MOPT_X_MUL});
+  int big = table.symbol("n^4", MOPT_SYM_EXPR,
+                         {MOPT_X_SYM, n, MOPT_X_SYM, n, MOPT_X_MUL, MOPT_X_SYM, n, MOPT_X_MUL, MOPT_X_SYM, n, MOPT_X_MUL});
   table.input("x", MOPT_U8, {symbolSize(n)});
   int a = table.arena(MOPT_F32, {symbolSize(big)}, 0, 0);
   table.step("s", {0, a}, 1, 1, {addOne});
@@ -199,7 +202,8 @@ TEST(Session, ReserveHoldsWherePlansAreNotMonotone) {
   for (int round = 0; round < 500; ++round) {
     for (uint32_t i = 0; i < 8; ++i) {
       seed = seed * 1664525 + 1013904223;
-      mopt_tensor t = tensor(MOPT_U8, {static_cast<int64_t>((seed >> 8) % static_cast<unsigned>(shapes[i].dims[0] + 1))}, data.data);
+      mopt_tensor t =
+          tensor(MOPT_U8, {static_cast<int64_t>((seed >> 8) % static_cast<unsigned>(shapes[i].dims[0] + 1))}, data.data);
       EXPECT_OK(mopt_session_set_input(session.get(), i, &t, error));
     }
     EXPECT_OK(mopt_session_run(session.get(), nullptr, error));
@@ -294,7 +298,8 @@ TEST(Session, HeapLimit) {
   EXPECT_OK(mopt_session_create(model.get(), &options, &raw, error));
   Session session(raw);
   Aligned<float> x(10000, 1);
-  for (auto [rows, code] : {std::pair<int64_t, mopt_code>{100, MOPT_OK}, {200, MOPT_E_HEAP_LIMIT}, {9999, MOPT_E_HEAP_LIMIT}, {50, MOPT_OK}}) {
+  for (auto [rows, code] :
+       {std::pair<int64_t, mopt_code>{100, MOPT_OK}, {200, MOPT_E_HEAP_LIMIT}, {9999, MOPT_E_HEAP_LIMIT}, {50, MOPT_OK}}) {
     mopt_tensor t = tensor(MOPT_F32, {rows}, x.data);
     EXPECT_OK(mopt_session_set_input(session.get(), 0, &t, error));
     mopt_error error;

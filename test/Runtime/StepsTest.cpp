@@ -61,7 +61,7 @@ TEST(Steps, ResumesWhereTheEarlierRunStopped) {
 TEST(Steps, KeptBuffersAllowAnyStartAndVariants) {
   Fixture f(4, true);
   EXPECT_OK(f.run(0, 0, error));
-  EXPECT_EQ(10, f.first()); // ((1+1)*2+1)*2
+  EXPECT_EQ(10, f.first());                                          // ((1+1)*2+1)*2
   EXPECT_OK(mopt_session_set_variant(f.session.get(), 2, 1, error)); // *2 instead of +1
   EXPECT_OK(f.run(2, 0, error));
   EXPECT_EQ(16, f.first());
@@ -118,8 +118,10 @@ TEST(Steps, FaultsAreLocatedAndTheSameForAllThreadCounts) {
     for (int round = 0; round < 20; ++round) {
       mopt_error error;
       EXPECT_EQ(MOPT_E_INDEX, f.run(0, 0, &error));
-      EXPECT_STREQ("MOPT-R052: step 1 'gather' (ONNX nodes: emb/Gather,emb/Add): index 700 of operand 1 is out of range for an "
-                   "axis of size 42: check the inputs", error.message);
+      EXPECT_STREQ(
+          "MOPT-R052: step 1 'gather' (ONNX nodes: emb/Gather,emb/Add): index 700 of operand 1 is out of range for an "
+          "axis of size 42: check the inputs",
+          error.message);
       EXPECT_EQ(1, error.step);
       EXPECT_EQ(700, error.got);
       EXPECT_EQ(42, error.limit);
@@ -129,8 +131,10 @@ TEST(Steps, FaultsAreLocatedAndTheSameForAllThreadCounts) {
 
 TEST(Steps, StatusBecomesCode) {
   static int32_t status;
-  for (auto [s, code] : {std::pair<int32_t, mopt_code>{MOPT_STEP_SHAPE, MOPT_E_SHAPE}, {MOPT_STEP_VALUE, MOPT_E_VALUE},
-                         {MOPT_STEP_TYPE, MOPT_E_STEP}, {-7, MOPT_E_STEP}}) {
+  for (auto [s, code] : {std::pair<int32_t, mopt_code>{MOPT_STEP_SHAPE, MOPT_E_SHAPE},
+                         {MOPT_STEP_VALUE, MOPT_E_VALUE},
+                         {MOPT_STEP_TYPE, MOPT_E_STEP},
+                         {-7, MOPT_E_STEP}}) {
     status = s;
     Fixture f;
     f.table.input("x", MOPT_F32, {1000, 4});

@@ -15,7 +15,7 @@ inline mopt_size symbolSize(int i) { return MOPT_SIZE_OF_SYMBOL(i); }
 class TableBuilder {
 public:
   int symbol(const std::string &name, uint32_t kind = MOPT_SYM_INPUT, std::vector<int64_t> code = {}, int readyAfter = -1);
-  int input(const std::string &name, uint32_t dtype, Dims dims);  // returns the buffer
+  int input(const std::string &name, uint32_t dtype, Dims dims); // returns the buffer
   int output(const std::string &name, uint32_t dtype, Dims dims, int firstStep = 0);
   int arena(uint32_t dtype, Dims dims, int first, int last);
   int heap(uint32_t dtype, Dims dims, int first, int last);
@@ -77,7 +77,8 @@ mopt_tensor tensor(uint32_t dtype, std::vector<int64_t> dims, void *data = nullp
 
 // 64-byte aligned array.
 template <typename T> struct Aligned {
-  explicit Aligned(size_t n, T value = T()) : size(n), data(static_cast<T *>(std::aligned_alloc(64, (n * sizeof(T) + 127) / 64 * 64))) {
+  explicit Aligned(size_t n, T value = T())
+      : size(n), data(static_cast<T *>(std::aligned_alloc(64, (n * sizeof(T) + 127) / 64 * 64))) {
     std::fill(data, data + n, value);
   }
   ~Aligned() { std::free(data); }
@@ -98,19 +99,19 @@ void chain(TableBuilder &table, int length);
 // Counting and failing allocations of the runtime; see Allocations.cpp.
 extern std::atomic<long> allocationCount, failAllocation; // fail when the counter reaches this number; 0: never
 
-#define EXPECT_OK(call)                                                                                               \
-  do {                                                                                                                \
-    mopt_error e_ = {};                                                                                               \
-    mopt_error *error = &e_;                                                                                          \
-    EXPECT_EQ(MOPT_OK, (call)) << e_.message;                                                                         \
+#define EXPECT_OK(call)                                                                                                     \
+  do {                                                                                                                      \
+    mopt_error e_ = {};                                                                                                     \
+    mopt_error *error = &e_;                                                                                                \
+    EXPECT_EQ(MOPT_OK, (call)) << e_.message;                                                                               \
   } while (0)
-#define EXPECT_FAIL(expected, text, call)                                                                             \
-  do {                                                                                                                \
-    mopt_error e_ = {};                                                                                               \
-    mopt_error *error = &e_;                                                                                          \
-    EXPECT_EQ(expected, (call)) << e_.message;                                                                        \
-    EXPECT_NE(std::string(e_.message).find(text), std::string::npos) << e_.message;                                   \
-    EXPECT_EQ(static_cast<int>(expected), e_.code);                                                                   \
+#define EXPECT_FAIL(expected, text, call)                                                                                   \
+  do {                                                                                                                      \
+    mopt_error e_ = {};                                                                                                     \
+    mopt_error *error = &e_;                                                                                                \
+    EXPECT_EQ(expected, (call)) << e_.message;                                                                              \
+    EXPECT_NE(std::string(e_.message).find(text), std::string::npos) << e_.message;                                         \
+    EXPECT_EQ(static_cast<int>(expected), e_.code);                                                                         \
   } while (0)
 
 } // namespace mopt::test

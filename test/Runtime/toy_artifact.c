@@ -22,6 +22,8 @@ HIDDEN int32_t toy_relu(const mopt_call *call) {
   return MOPT_STEP_OK;
 }
 
+/* The table has one entry a line. */
+/* clang-format off */
 #define TEXT2(x) #x
 #define TEXT(x) TEXT2(x)
 #define LONG(x) ".long " TEXT(x) "\n"
@@ -85,3 +87,4 @@ __asm__(".section .rodata.toy,\"a\"\n"
         ".section .weights,\"a\"\n.hidden toy_weights\n.globl toy_weights\n.balign 4096\ntoy_weights:\n"
         ".float 1.0, 2.0, 3.0, 4.0\n.fill 263164, 4, 0x3f800000\n"
         ".previous\n");
+/* clang-format on */

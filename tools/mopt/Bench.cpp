@@ -30,7 +30,9 @@ struct Times {
 };
 
 double percentile(const std::vector<double> &sorted, double p) {
-  return sorted.empty() ? 0 : sorted[std::min(sorted.size() - 1, static_cast<std::size_t>(p * static_cast<double>(sorted.size())))];
+  return sorted.empty()
+             ? 0
+             : sorted[std::min(sorted.size() - 1, static_cast<std::size_t>(p * static_cast<double>(sorted.size())))];
 }
 
 Times summarize(std::vector<double> us, double wallSeconds) {
@@ -49,7 +51,8 @@ void runOnce(mopt_session *session) {
   check(mopt_session_run(session, nullptr, &error), error);
 }
 
-// One slice: every session runs on a thread of its own until `runs` of them are done or `seconds` are over. Returns wall time.
+// One slice: every session runs on a thread of its own until `runs` of them are done or `seconds` are over. Returns wall
+// time.
 double runSlice(std::vector<Session> &sessions, int64_t runs, double seconds, std::vector<std::vector<double>> &us) {
   std::atomic<bool> failed{false};
   std::string message;
@@ -102,8 +105,8 @@ json profileSteps(const BenchOptions &o, mopt_model *model, mopt_pool *pool, con
     mopt_model_step(model, i, &s);
     double us = p.calls ? static_cast<double>(p.ns) / 1000 / static_cast<double>(p.calls) : 0;
     all += us;
-    json step = {{"step", i}, {"name", printable(s.name)}, {"nodes", printable(s.nodes, 400)}, {"us", us}, {"calls", p.calls},
-                 {"chunks", p.chunks}};
+    json step = {{"step", i}, {"name", printable(s.name)}, {"nodes", printable(s.nodes, 400)},
+                 {"us", us},  {"calls", p.calls},          {"chunks", p.chunks}};
     if (p.macs >= 0 && us > 0)
       step["macs"] = p.macs, step["gmacs_per_s"] = static_cast<double>(p.macs) / us / 1000;
     if (p.bytes >= 0 && us > 0)
@@ -146,15 +149,17 @@ json measure(const BenchOptions &o, mopt_model *model, mopt_pool *pool, const st
   Times t = summarize(std::move(all), wall);
   mopt_memory memory;
   mopt_session_memory(sessions[0].get(), &memory);
-  return {{"concurrency", count}, {"runs", t.runs}, {"qps", t.qps}, {"mean_us", t.mean}, {"p10_us", t.p10}, {"p50_us", t.p50},
-          {"p95_us", t.p95}, {"p99_us", t.p99}, {"max_us", t.max}, {"session_bytes", total(memory)}};
+  return {
+      {"concurrency", count}, {"runs", t.runs},  {"qps", t.qps},    {"mean_us", t.mean}, {"p10_us", t.p10},
+      {"p50_us", t.p50},      {"p95_us", t.p95}, {"p99_us", t.p99}, {"max_us", t.max},   {"session_bytes", total(memory)}};
 }
 
 void print(const json &r) {
   std::printf("load       %.2f ms, first run %.2f ms, weights %s, session %s\n", r["load_ms"].get<double>(),
-              r["first_run_ms"].get<double>(), humanBytes(r["weights_bytes"]).c_str(), humanBytes(r["session_bytes"]).c_str());
-  std::printf("%-6s %8s %10s %10s %10s %10s %10s %10s %10s %9s\n", "conc", "runs", "QPS", "mean us", "p10", "P50", "P95", "P99",
-              "max", "scaling");
+              r["first_run_ms"].get<double>(), humanBytes(r["weights_bytes"]).c_str(),
+              humanBytes(r["session_bytes"]).c_str());
+  std::printf("%-6s %8s %10s %10s %10s %10s %10s %10s %10s %9s\n", "conc", "runs", "QPS", "mean us", "p10", "P50", "P95",
+              "P99", "max", "scaling");
   for (const json &m : r["results"]) {
     std::string scaling = m["scaling"].is_string() ? m["scaling"].get<std::string>() : "";
     if (m["scaling"].is_number()) {
@@ -163,9 +168,9 @@ void print(const json &r) {
       scaling = text;
     }
     std::printf("%-6d %8llu %10.1f %10.1f %10.1f %10.1f %10.1f %10.1f %10.1f %9s\n", m["concurrency"].get<int>(),
-                static_cast<unsigned long long>(m["runs"].get<uint64_t>()), m["qps"].get<double>(), m["mean_us"].get<double>(),
-                m["p10_us"].get<double>(), m["p50_us"].get<double>(), m["p95_us"].get<double>(), m["p99_us"].get<double>(),
-                m["max_us"].get<double>(), scaling.c_str());
+                static_cast<unsigned long long>(m["runs"].get<uint64_t>()), m["qps"].get<double>(),
+                m["mean_us"].get<double>(), m["p10_us"].get<double>(), m["p50_us"].get<double>(), m["p95_us"].get<double>(),
+                m["p99_us"].get<double>(), m["max_us"].get<double>(), scaling.c_str());
   }
   const json &s = r["machine"]["after"];
   std::printf("machine    %s: %d processors, %d threads, load %.2f", r["machine"]["verdict"].get<std::string>().c_str(),
@@ -181,8 +186,9 @@ void print(const json &r) {
   std::printf("%5s %10s %6s %8s %9s %8s  %s\n", "step", "us", "%", "chunks", "GMAC/s", "GB/s", "name (ONNX nodes)");
   for (const json &p : r["steps"])
     std::printf("%5d %10.1f %6.1f %8lld %9.2f %8.2f  %s (%s)\n", p["step"].get<int>(), p["us"].get<double>(),
-                100 * p["share"].get<double>(), p["chunks"].get<long long>(), p.value("gmacs_per_s", 0.0), p.value("gb_per_s", 0.0),
-                p["name"].get<std::string>().c_str(), printable(p["nodes"].get<std::string>(), 80).c_str());
+                100 * p["share"].get<double>(), p["chunks"].get<long long>(), p.value("gmacs_per_s", 0.0),
+                p.value("gb_per_s", 0.0), p["name"].get<std::string>().c_str(),
+                printable(p["nodes"].get<std::string>(), 80).c_str());
 }
 
 void bench(const BenchOptions &o) {
@@ -191,8 +197,8 @@ void bench(const BenchOptions &o) {
   Model model = loadModel(o.model);
   double loadMs = static_cast<double>(mopt_now_ns() - begin) / 1e6;
   Pool pool = makePool(o.threads);
-  std::vector<Array> inputs = o.inputs.empty() ? makeInputs(model.get(), parseShapes(o.shapes), o.seed)
-                                               : readInputs(model.get(), o.inputs);
+  std::vector<Array> inputs =
+      o.inputs.empty() ? makeInputs(model.get(), parseShapes(o.shapes), o.seed) : readInputs(model.get(), o.inputs);
   double firstMs;
   mopt_memory memory;
   {
@@ -215,11 +221,21 @@ void bench(const BenchOptions &o) {
     double ratio = results[0]["qps"].get<double>() > 0 ? m["qps"].get<double>() / results[0]["qps"].get<double>() : 0;
     m["scaling"] = results.size() < 2 ? json(nullptr) : state == "ok" ? json(ratio) : json(state);
   }
-  json report = {{"format", 1}, {"model", o.model}, {"threads", mopt_pool_threads(pool.get())}, {"load_ms", loadMs},
-                 {"first_run_ms", firstMs}, {"weights_bytes", info.weights_bytes}, {"session_bytes", total(memory)},
-                 {"arena_bytes", memory.arena}, {"results", results},
-                 {"machine", {{"verdict", state}, {"before", machineJson(before)}, {"after", machineJson(after)},
-                              {"calibration_spread", calibration.spread()}, {"calibration_drift", calibration.drift()}}}};
+  json report = {{"format", 1},
+                 {"model", o.model},
+                 {"threads", mopt_pool_threads(pool.get())},
+                 {"load_ms", loadMs},
+                 {"first_run_ms", firstMs},
+                 {"weights_bytes", info.weights_bytes},
+                 {"session_bytes", total(memory)},
+                 {"arena_bytes", memory.arena},
+                 {"results", results},
+                 {"machine",
+                  {{"verdict", state},
+                   {"before", machineJson(before)},
+                   {"after", machineJson(after)},
+                   {"calibration_spread", calibration.spread()},
+                   {"calibration_drift", calibration.drift()}}}};
   if (o.profile)
     report["steps"] = profileSteps(o, model.get(), pool.get(), inputs);
   if (o.json)
@@ -237,11 +253,17 @@ void addBench(CLI::App &app) {
   sub->add_option("model", o->model, "artifact written by mopt compile")->required();
   sub->add_option("--inputs", o->inputs, ".npz file; without it inputs are made up from --shape and --seed");
   sub->add_option("--shape", o->shapes, "NAME=1x3x224x224, for made-up inputs")->allow_extra_args(false);
-  sub->add_option("--threads", o->threads, "threads of the pool that all sessions share; 0: all processors")->check(CLI::Range(0, 1024));
-  auto *runs = sub->add_option("--runs", o->runs, "runs for each concurrency")->check(CLI::Range(int64_t(1), int64_t(1) << 40));
-  sub->add_option("--seconds", o->seconds, "time for each concurrency, default 2")->check(CLI::Range(0.01, 86400.0))->excludes(runs);
+  sub->add_option("--threads", o->threads, "threads of the pool that all sessions share; 0: all processors")
+      ->check(CLI::Range(0, 1024));
+  auto *runs =
+      sub->add_option("--runs", o->runs, "runs for each concurrency")->check(CLI::Range(int64_t(1), int64_t(1) << 40));
+  sub->add_option("--seconds", o->seconds, "time for each concurrency, default 2")
+      ->check(CLI::Range(0.01, 86400.0))
+      ->excludes(runs);
   sub->add_option("--warmup", o->warmup, "runs of each session before, default 3")->check(CLI::Range(0, 1000000));
-  sub->add_option("--concurrency", o->concurrency, "sessions at the same time, e.g. 1,2,4,8")->delimiter(',')->check(CLI::Range(1, 1024));
+  sub->add_option("--concurrency", o->concurrency, "sessions at the same time, e.g. 1,2,4,8")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024));
   sub->add_option("--seed", o->seed, "of made-up inputs");
   sub->add_flag("--profile", o->profile, "time each step, in separate runs");
   sub->add_flag("--json", o->json, "print the report as JSON");

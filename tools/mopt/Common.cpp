@@ -69,7 +69,8 @@ Shapes parseShapes(const std::vector<std::string> &texts) {
     std::vector<int64_t> dims;
     for (size_t at = equal + 1; at < text.size();) {
       size_t end = std::min(text.find_first_of("x,", at), text.size());
-      if (end == at || end - at > 18 || text.find_first_not_of("0123456789", at) < end || (end + 1 == text.size() && end != text.size()))
+      if (end == at || end - at > 18 || text.find_first_not_of("0123456789", at) < end ||
+          (end + 1 == text.size() && end != text.size()))
         failInput("MOPT-T002: --shape " + printable(text) + ": expected NAME=1x3x224x224");
       dims.push_back(std::stoll(text.substr(at, end - at)));
       at = end + 1;
@@ -169,7 +170,12 @@ std::vector<Array> makeInputs(const mopt_model *model, const Shapes &shapes, uin
     a.bytes = Bytes((total + 7) / 8);
     uint64_t state = seed + inputs.size();
     switch (shape.dtype) {
-    case MOPT_F32: case MOPT_F64: case MOPT_F16: case MOPT_BF16: case MOPT_C64: case MOPT_C128:
+    case MOPT_F32:
+    case MOPT_F64:
+    case MOPT_F16:
+    case MOPT_BF16:
+    case MOPT_C64:
+    case MOPT_C128:
       fillFloats(shape.dtype, a.bytes.data(), a.bytes.size(), state);
       break;
     default: // integers, bools and small floats: bit 0 of each element

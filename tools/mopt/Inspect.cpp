@@ -51,11 +51,21 @@ std::string cpuText(uint64_t bits) {
 json inspect(const InspectOptions &o, mopt_model *model) {
   mopt_model_info info;
   mopt_model_get_info(model, &info);
-  json r = {{"format", 1}, {"abi", info.abi_version}, {"machine", info.machine == 62 ? "x86-64" : info.machine == 183 ? "aarch64" : "?"},
-            {"cpu", cpuText(info.cpu)}, {"file_bytes", info.file_bytes}, {"code_bytes", info.code_bytes},
-            {"weights_bytes", info.weights_bytes}, {"code_hash", hex(info.code_hash)}, {"weights_hash", hex(info.weights_hash)},
-            {"inputs", ports(model, info.ninputs, mopt_model_input)}, {"outputs", ports(model, info.noutputs, mopt_model_output)},
-            {"buffers", info.nbuffers}, {"load_ms", static_cast<double>(info.load_ns) / 1e6}};
+  json r = {{"format", 1},
+            {"abi", info.abi_version},
+            {"machine", info.machine == 62    ? "x86-64"
+                        : info.machine == 183 ? "aarch64"
+                                              : "?"},
+            {"cpu", cpuText(info.cpu)},
+            {"file_bytes", info.file_bytes},
+            {"code_bytes", info.code_bytes},
+            {"weights_bytes", info.weights_bytes},
+            {"code_hash", hex(info.code_hash)},
+            {"weights_hash", hex(info.weights_hash)},
+            {"inputs", ports(model, info.ninputs, mopt_model_input)},
+            {"outputs", ports(model, info.noutputs, mopt_model_output)},
+            {"buffers", info.nbuffers},
+            {"load_ms", static_cast<double>(info.load_ns) / 1e6}};
   json symbols = json::array(), steps = json::array();
   for (uint32_t i = 0; i < info.nsymbols; ++i) {
     const char *name = mopt_model_symbol_name(model, i);
@@ -67,8 +77,14 @@ json inspect(const InspectOptions &o, mopt_model *model) {
     json variants = json::array();
     for (uint32_t v = 0; v < s.nvariants; ++v)
       variants.push_back(mopt_model_variant_name(model, i, v));
-    steps.push_back({{"step", i}, {"name", s.name}, {"nodes", s.nodes}, {"operands", s.noperands}, {"chunks", sizeText(model, s.chunks)},
-                     {"macs", sizeText(model, s.macs)}, {"bytes", sizeText(model, s.bytes)}, {"variants", variants}});
+    steps.push_back({{"step", i},
+                     {"name", s.name},
+                     {"nodes", s.nodes},
+                     {"operands", s.noperands},
+                     {"chunks", sizeText(model, s.chunks)},
+                     {"macs", sizeText(model, s.macs)},
+                     {"bytes", sizeText(model, s.bytes)},
+                     {"variants", variants}});
   }
   r["symbols"] = symbols;
   r["steps"] = steps;
@@ -93,8 +109,9 @@ json inspect(const InspectOptions &o, mopt_model *model) {
     mopt_error error;
     check(mopt_session_plan(session.get(), shapes.data(), static_cast<uint32_t>(shapes.size()), &m, &error), error);
     uint64_t one = m.arena + m.outputs + m.tables;
-    r["memory"] = {{"arena", m.arena}, {"outputs", m.outputs}, {"tables", m.tables}, {"session", one}, {"sessions", o.sessions},
-                   {"total", info.weights_bytes + one * static_cast<uint64_t>(o.sessions)}};
+    r["memory"] = {{"arena", m.arena},       {"outputs", m.outputs},
+                   {"tables", m.tables},     {"session", one},
+                   {"sessions", o.sessions}, {"total", info.weights_bytes + one * static_cast<uint64_t>(o.sessions)}};
   }
   return r;
 }
@@ -102,9 +119,10 @@ json inspect(const InspectOptions &o, mopt_model *model) {
 void print(const json &r) {
   auto bytes = [](const json &v) { return humanBytes(v.get<uint64_t>()); };
   auto text = [](const json &v, size_t most = 120) { return printable(v.get<std::string>(), most); };
-  std::printf("artifact   ABI %u, %s, needs %s\n", r["abi"].get<unsigned>(), text(r["machine"]).c_str(), text(r["cpu"]).c_str());
-  std::printf("size       %s: code and tables %s, weights %s\n", bytes(r["file_bytes"]).c_str(), bytes(r["code_bytes"]).c_str(),
-              bytes(r["weights_bytes"]).c_str());
+  std::printf("artifact   ABI %u, %s, needs %s\n", r["abi"].get<unsigned>(), text(r["machine"]).c_str(),
+              text(r["cpu"]).c_str());
+  std::printf("size       %s: code and tables %s, weights %s\n", bytes(r["file_bytes"]).c_str(),
+              bytes(r["code_bytes"]).c_str(), bytes(r["weights_bytes"]).c_str());
   std::printf("hashes     code %s, weights %s%s\n", text(r["code_hash"]).c_str(), text(r["weights_hash"]).c_str(),
               r.contains("verified") ? " (all verified)" : " (weights not read; --verify does)");
   for (const char *kind : {"inputs", "outputs"})
@@ -113,8 +131,9 @@ void print(const json &r) {
                   text(p["dtype"]).c_str(), text(p["shape"], 400).c_str());
   if (r.contains("memory")) {
     const json &m = r["memory"];
-    std::printf("memory     a session: arena %s, outputs %s, tables %s; %d session(s) with weights: %s\n", bytes(m["arena"]).c_str(),
-                bytes(m["outputs"]).c_str(), bytes(m["tables"]).c_str(), m["sessions"].get<int>(), bytes(m["total"]).c_str());
+    std::printf("memory     a session: arena %s, outputs %s, tables %s; %d session(s) with weights: %s\n",
+                bytes(m["arena"]).c_str(), bytes(m["outputs"]).c_str(), bytes(m["tables"]).c_str(), m["sessions"].get<int>(),
+                bytes(m["total"]).c_str());
   } else {
     std::printf("memory     depends on the shapes: give --shape NAME=1x3x224x224\n");
   }
@@ -123,16 +142,17 @@ void print(const json &r) {
     std::string variants;
     for (const json &v : s["variants"])
       variants += " " + text(v, 40);
-    std::printf("%5d  %s (%s), chunks %s, MACs %s%s%s\n", s["step"].get<int>(), text(s["name"], 60).c_str(), text(s["nodes"], 200).c_str(),
-                text(s["chunks"]).c_str(), text(s["macs"]).c_str(), s["variants"].size() > 1 ? ", variants" : "",
-                s["variants"].size() > 1 ? variants.c_str() : "");
+    std::printf("%5d  %s (%s), chunks %s, MACs %s%s%s\n", s["step"].get<int>(), text(s["name"], 60).c_str(),
+                text(s["nodes"], 200).c_str(), text(s["chunks"]).c_str(), text(s["macs"]).c_str(),
+                s["variants"].size() > 1 ? ", variants" : "", s["variants"].size() > 1 ? variants.c_str() : "");
   }
 }
 } // namespace
 
 void addInspect(CLI::App &app) {
   auto o = std::make_shared<InspectOptions>();
-  CLI::App *sub = app.add_subcommand("inspect", "Show what an artifact (or, through the compiler, an ONNX model) holds and needs");
+  CLI::App *sub =
+      app.add_subcommand("inspect", "Show what an artifact (or, through the compiler, an ONNX model) holds and needs");
   sub->footer("Example: mopt inspect model.so --verify --shape x=8x3x224x224 --sessions 4");
   sub->add_option("model", o->model, "artifact, or a .onnx or .mlir file")->required();
   sub->add_flag("--verify", o->verify, "read all weights and compare their hashes");

@@ -30,7 +30,8 @@ MachineState readMachine() {
   for (auto &zone : std::filesystem::directory_iterator("/sys/class/thermal", ignored))
     s.temperature = std::max(s.temperature, readNumber(zone.path() / "temp", 0) / 1000);
   for (int cpu = 0; cpu < 1024; ++cpu) {
-    double count = readNumber("/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/thermal_throttle/core_throttle_count", -1);
+    double count =
+        readNumber("/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/thermal_throttle/core_throttle_count", -1);
     if (count < 0)
       break;
     s.throttleCount = std::max<int64_t>(s.throttleCount, 0) + static_cast<int64_t>(count);

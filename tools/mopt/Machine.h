@@ -8,9 +8,9 @@ namespace mopt::tool {
 
 struct MachineState {
   int processors = 0;
-  double frequencyMHz = 0;   // of processor 0 now; 0: not readable
-  double load1 = 0;          // runnable tasks, mean of one minute
-  double temperature = 0;    // degrees Celsius, the hottest zone; 0: not readable
+  double frequencyMHz = 0;    // of processor 0 now; 0: not readable
+  double load1 = 0;           // runnable tasks, mean of one minute
+  double temperature = 0;     // degrees Celsius, the hottest zone; 0: not readable
   int64_t throttleCount = -1; // times the processor slowed down because of heat, since boot; -1: not readable
 };
 MachineState readMachine();
@@ -29,7 +29,8 @@ private:
   std::vector<double> times;
 };
 
-// "ok", "noisy" (calibration moved by more than 10 %) or "throttled" (heat counter rose, or it ended 10 % slower than it began).
+// "ok", "noisy" (calibration moved by more than 10 %) or "throttled" (heat counter rose, or it ended 10 % slower than it
+// began).
 std::string verdict(const Calibration &calibration, const MachineState &before, const MachineState &after);
 
 } // namespace mopt::tool

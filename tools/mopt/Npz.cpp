@@ -6,8 +6,8 @@
 namespace mopt::tool {
 namespace {
 
-constexpr size_t MaxHeader = 64 << 10;   // of one .npy
-constexpr uint64_t MaxRatio = 1100;      // deflate cannot do better: anything above is a lie about the size
+constexpr size_t MaxHeader = 64 << 10; // of one .npy
+constexpr uint64_t MaxRatio = 1100;    // deflate cannot do better: anything above is a lie about the size
 constexpr uint64_t MaxArray = 1ull << 40;
 
 struct Kind {
@@ -15,11 +15,11 @@ struct Kind {
   const char *descr; // what is written
 };
 const Kind kinds[] = {
-    {MOPT_F32, "<f4"},  {MOPT_U8, "|u1"},  {MOPT_I8, "|i1"},  {MOPT_U16, "<u2"},        {MOPT_I16, "<i2"},
-    {MOPT_I32, "<i4"},  {MOPT_I64, "<i8"}, {MOPT_BOOL, "|b1"}, {MOPT_F16, "<f2"},       {MOPT_F64, "<f8"},
-    {MOPT_U32, "<u4"},  {MOPT_U64, "<u8"}, {MOPT_C64, "<c8"}, {MOPT_C128, "<c16"},      {MOPT_BF16, "<u2"},
-    {MOPT_F8E4M3FN, "|u1"}, {MOPT_F8E4M3FNUZ, "|u1"}, {MOPT_F8E5M2, "|u1"}, {MOPT_F8E5M2FNUZ, "|u1"},
-    {MOPT_F8E8M0, "|u1"}, {MOPT_U4, "|u1"}, {MOPT_I4, "|i1"}, {MOPT_F4E2M1, "|u1"}, {MOPT_U2, "|u1"}, {MOPT_I2, "|i1"}};
+    {MOPT_F32, "<f4"},      {MOPT_U8, "|u1"},         {MOPT_I8, "|i1"},     {MOPT_U16, "<u2"},        {MOPT_I16, "<i2"},
+    {MOPT_I32, "<i4"},      {MOPT_I64, "<i8"},        {MOPT_BOOL, "|b1"},   {MOPT_F16, "<f2"},        {MOPT_F64, "<f8"},
+    {MOPT_U32, "<u4"},      {MOPT_U64, "<u8"},        {MOPT_C64, "<c8"},    {MOPT_C128, "<c16"},      {MOPT_BF16, "<u2"},
+    {MOPT_F8E4M3FN, "|u1"}, {MOPT_F8E4M3FNUZ, "|u1"}, {MOPT_F8E5M2, "|u1"}, {MOPT_F8E5M2FNUZ, "|u1"}, {MOPT_F8E8M0, "|u1"},
+    {MOPT_U4, "|u1"},       {MOPT_I4, "|i1"},         {MOPT_F4E2M1, "|u1"}, {MOPT_U2, "|u1"},         {MOPT_I2, "|i1"}};
 
 const char *descrOf(uint32_t dtype) {
   for (const Kind &k : kinds)
@@ -80,7 +80,8 @@ Bytes transpose(const Bytes &from, const std::vector<int64_t> &dims, size_t widt
   return to;
 }
 
-// The header is a Python dictionary; numpy writes its three keys in any spelling of whitespace. No escapes occur in legal ones.
+// The header is a Python dictionary; numpy writes its three keys in any spelling of whitespace. No escapes occur in legal
+// ones.
 struct HeaderParser {
   const std::string &text;
   const std::string &array;
@@ -209,9 +210,7 @@ NpzReader::NpzReader(const std::string &path) : impl(new Impl) {
     }
   }
 }
-NpzReader::~NpzReader() {
-  zip_discard(impl->zip);
-}
+NpzReader::~NpzReader() { zip_discard(impl->zip); }
 
 std::vector<std::string> NpzReader::names() const {
   std::vector<std::string> all;
@@ -308,10 +307,12 @@ void writeNpz(const std::string &path, const std::vector<NamedTensor> &arrays) {
       data = unpacked[i].data();
       bytes = count;
     }
-    std::string text = std::string("{'descr': '") + descrOf(t.dtype) + "', 'fortran_order': False, 'shape': (" + dims + "), }";
+    std::string text =
+        std::string("{'descr': '") + descrOf(t.dtype) + "', 'fortran_order': False, 'shape': (" + dims + "), }";
     text.append(63 - (10 + text.size()) % 64, ' ');
     text += '\n';
-    headers[i] = std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(text.size() & 255) + static_cast<char>(text.size() >> 8) + text;
+    headers[i] = std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(text.size() & 255) +
+                 static_cast<char>(text.size() >> 8) + text;
     zip_buffer_fragment_t pieces[2] = {{reinterpret_cast<zip_uint8_t *>(headers[i].data()), headers[i].size()},
                                        {const_cast<zip_uint8_t *>(data), bytes}};
     zip_source_t *source = zip_source_buffer_fragment(zip, pieces, bytes ? 2 : 1, 0);

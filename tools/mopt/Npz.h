@@ -1,12 +1,13 @@
-// Arrays in numpy's .npz container (zip of .npy). Types that numpy lacks: bfloat16 is uint16, float8 is uint8 with the same bits
-// (void types V2 and V1, which ml_dtypes writes, are read too); 4- and 2-bit integers are int8/uint8, one element a byte.
+// Arrays in numpy's .npz container (zip of .npy). Types that numpy lacks: bfloat16 is uint16, float8 is uint8 with the same
+// bits (void types V2 and V1, which ml_dtypes writes, are read too); 4- and 2-bit integers are int8/uint8, one element a
+// byte.
 #pragma once
 #include "Common.h"
 
 namespace mopt::tool {
 
 struct NpzEntry {
-  std::string name; // without .npy
+  std::string name;  // without .npy
   std::string descr; // "<f4"
   std::vector<int64_t> dims;
   bool fortran = false;

@@ -15,8 +15,8 @@ void run(const RunOptions &o) {
   Model model = loadModel(o.model);
   Pool pool = makePool(o.threads);
   Session session = makeSession(model.get(), pool.get());
-  std::vector<Array> inputs = o.inputs.empty() ? makeInputs(model.get(), parseShapes(o.shapes), o.seed)
-                                               : readInputs(model.get(), o.inputs);
+  std::vector<Array> inputs =
+      o.inputs.empty() ? makeInputs(model.get(), parseShapes(o.shapes), o.seed) : readInputs(model.get(), o.inputs);
   bindInputs(session.get(), inputs);
   mopt_error error;
   check(mopt_session_run(session.get(), nullptr, &error), error);
@@ -44,9 +44,11 @@ void addRun(CLI::App &app) {
   auto o = std::make_shared<RunOptions>();
   CLI::App *sub = app.add_subcommand("run", "Run a compiled model once");
   sub->footer("Example: mopt run model.so --inputs in.npz --outputs out.npz --threads 2\n"
-              "bfloat16 arrays are uint16 in .npz files, float8 uint8, 4-bit integers int8/uint8. Without --outputs the shapes are printed.");
+              "bfloat16 arrays are uint16 in .npz files, float8 uint8, 4-bit integers int8/uint8. Without --outputs the "
+              "shapes are printed.");
   sub->add_option("model", o->model, "artifact written by mopt compile")->required();
-  sub->add_option("--inputs", o->inputs, ".npz file with one array an input; without it inputs are made up from --shape and --seed");
+  sub->add_option("--inputs", o->inputs,
+                  ".npz file with one array an input; without it inputs are made up from --shape and --seed");
   sub->add_option("-o,--outputs", o->outputs, ".npz file to write, through a temporary file that is renamed");
   sub->add_option("--shape", o->shapes, "NAME=1x3x224x224, for made-up inputs")->allow_extra_args(false);
   sub->add_option("--threads", o->threads, "threads of the pool; 0: all processors")->check(CLI::Range(0, 1024));

@@ -37,40 +37,40 @@ extern "C" {
 /* The numbers are stable. Below 100 the caller or a file is at fault; from 100 on mopt is (please report). */
 typedef enum mopt_code {
   MOPT_OK = 0,
-  MOPT_E_MEMORY = 1,          /* out of memory */
-  MOPT_E_ARGUMENT = 2,        /* a null or impossible argument */
-  MOPT_E_BUSY = 3,            /* the session is in use by another thread */
-  MOPT_E_OPEN = 10,           /* the file cannot be opened or is not a regular file */
-  MOPT_E_READ = 11,           /* reading failed */
-  MOPT_E_NOT_ARTIFACT = 12,   /* no mopt artifact */
-  MOPT_E_CUT = 13,            /* the file is shorter or longer than when it was written */
-  MOPT_E_DAMAGED = 14,        /* a hash does not fit the bytes */
-  MOPT_E_ABI = 15,            /* written for another runtime version */
-  MOPT_E_MACHINE = 16,        /* code for another kind of processor */
-  MOPT_E_CPU = 17,            /* this processor lacks a feature the code needs */
-  MOPT_E_DLOPEN = 18,         /* the system's loader refused the file */
-  MOPT_E_NAME = 30,           /* no such input, output, step, variant or buffer */
-  MOPT_E_DTYPE = 31,          /* wrong element type */
-  MOPT_E_RANK = 32,           /* wrong number of dimensions */
-  MOPT_E_DIM = 33,            /* a dimension is not what the model fixes */
-  MOPT_E_SYMBOL = 34,         /* two dimensions that must be equal are not */
-  MOPT_E_MISSING = 35,        /* an input was not set */
-  MOPT_E_BYTES = 36,          /* byte count and shape disagree, or a buffer is too small */
-  MOPT_E_TOO_LARGE = 37,      /* a shape whose tensors cannot exist */
-  MOPT_E_ARITHMETIC = 38,     /* a size expression overflows, divides by zero or is negative */
-  MOPT_E_BROADCAST = 39,      /* sizes that do not broadcast */
-  MOPT_E_CHECK = 40,          /* a rule of an ONNX node does not hold for these shapes */
-  MOPT_E_OVERLAP = 41,        /* an output buffer overlaps another buffer of the run */
-  MOPT_E_HEAP_LIMIT = 42,     /* data-dependent results exceed the session's limit */
-  MOPT_E_CANCELLED = 50,      /* the cancel flag was set */
-  MOPT_E_DEADLINE = 51,       /* the deadline passed */
-  MOPT_E_INDEX = 52,          /* an index in an input or intermediate value is out of range */
-  MOPT_E_SHAPE = 53,          /* a shape computed while running does not fit */
-  MOPT_E_VALUE = 54,          /* a value that the ONNX node does not allow */
-  MOPT_E_RESUME = 55,         /* a run cannot start at this step */
-  MOPT_E_NO_RESULT = 56,      /* nothing has been computed yet */
-  MOPT_E_TABLE = 100,         /* the artifact's table is inconsistent: compiler fault */
-  MOPT_E_STEP = 101           /* a step failed in a way it must not: compiler fault */
+  MOPT_E_MEMORY = 1,        /* out of memory */
+  MOPT_E_ARGUMENT = 2,      /* a null or impossible argument */
+  MOPT_E_BUSY = 3,          /* the session is in use by another thread */
+  MOPT_E_OPEN = 10,         /* the file cannot be opened or is not a regular file */
+  MOPT_E_READ = 11,         /* reading failed */
+  MOPT_E_NOT_ARTIFACT = 12, /* no mopt artifact */
+  MOPT_E_CUT = 13,          /* the file is shorter or longer than when it was written */
+  MOPT_E_DAMAGED = 14,      /* a hash does not fit the bytes */
+  MOPT_E_ABI = 15,          /* written for another runtime version */
+  MOPT_E_MACHINE = 16,      /* code for another kind of processor */
+  MOPT_E_CPU = 17,          /* this processor lacks a feature the code needs */
+  MOPT_E_DLOPEN = 18,       /* the system's loader refused the file */
+  MOPT_E_NAME = 30,         /* no such input, output, step, variant or buffer */
+  MOPT_E_DTYPE = 31,        /* wrong element type */
+  MOPT_E_RANK = 32,         /* wrong number of dimensions */
+  MOPT_E_DIM = 33,          /* a dimension is not what the model fixes */
+  MOPT_E_SYMBOL = 34,       /* two dimensions that must be equal are not */
+  MOPT_E_MISSING = 35,      /* an input was not set */
+  MOPT_E_BYTES = 36,        /* byte count and shape disagree, or a buffer is too small */
+  MOPT_E_TOO_LARGE = 37,    /* a shape whose tensors cannot exist */
+  MOPT_E_ARITHMETIC = 38,   /* a size expression overflows, divides by zero or is negative */
+  MOPT_E_BROADCAST = 39,    /* sizes that do not broadcast */
+  MOPT_E_CHECK = 40,        /* a rule of an ONNX node does not hold for these shapes */
+  MOPT_E_OVERLAP = 41,      /* an output buffer overlaps another buffer of the run */
+  MOPT_E_HEAP_LIMIT = 42,   /* data-dependent results exceed the session's limit */
+  MOPT_E_CANCELLED = 50,    /* the cancel flag was set */
+  MOPT_E_DEADLINE = 51,     /* the deadline passed */
+  MOPT_E_INDEX = 52,        /* an index in an input or intermediate value is out of range */
+  MOPT_E_SHAPE = 53,        /* a shape computed while running does not fit */
+  MOPT_E_VALUE = 54,        /* a value that the ONNX node does not allow */
+  MOPT_E_RESUME = 55,       /* a run cannot start at this step */
+  MOPT_E_NO_RESULT = 56,    /* nothing has been computed yet */
+  MOPT_E_TABLE = 100,       /* the artifact's table is inconsistent: compiler fault */
+  MOPT_E_STEP = 101         /* a step failed in a way it must not: compiler fault */
 } mopt_code;
 
 typedef struct mopt_error {
@@ -87,7 +87,8 @@ typedef struct mopt_pool mopt_pool;
 /* Version of the loaded library: compare with MOPT_API_VERSION; and as text. */
 MOPT_API uint32_t mopt_api_version(void);
 MOPT_API const char *mopt_version(void);
-/* "float32", "int8", ... as numpy spells it, "?" for numbers that are no type. Bits per element, 0 for strings and unknown. */
+/* "float32", "int8", ... as numpy spells it, "?" for numbers that are no type. Bits per element, 0 for strings and unknown.
+ */
 MOPT_API const char *mopt_dtype_name(uint32_t dtype);
 MOPT_API uint32_t mopt_dtype_bits(uint32_t dtype);
 /* Processors this process may use: affinity mask and cgroup quota, at least 1. */
@@ -128,11 +129,11 @@ typedef struct mopt_step_info {
 typedef struct mopt_model_info {
   uint32_t machine; /* ELF e_machine */
   uint32_t abi_version;
-  uint64_t cpu;     /* mopt_cpu bits needed */
+  uint64_t cpu; /* mopt_cpu bits needed */
   uint32_t ninputs, noutputs, nsymbols, nchecks, nbuffers, nsteps;
   uint64_t file_bytes, code_bytes, weights_bytes; /* file_bytes, code_bytes: 0 for mopt_model_from_module */
-  uint64_t code_hash[2], weights_hash[2]; /* XXH3-128, low and high, of code and of the chunk hashes */
-  const char *manifest; /* JSON, manifest_bytes long, not NUL-terminated */
+  uint64_t code_hash[2], weights_hash[2];         /* XXH3-128, low and high, of code and of the chunk hashes */
+  const char *manifest;                           /* JSON, manifest_bytes long, not NUL-terminated */
   uint64_t manifest_bytes;
   uint64_t load_ns;
 } mopt_model_info;
@@ -172,11 +173,11 @@ MOPT_API void mopt_pool_free(mopt_pool *pool);
 /* ---- Sessions ---- */
 
 typedef struct mopt_session_options {
-  uint32_t size;    /* sizeof(mopt_session_options) */
-  uint32_t profile; /* not 0: measure each step (two clock reads a step) */
-  mopt_pool *pool;  /* NULL: the process-wide pool of mopt_cpu_count() threads, which lives while a session uses it */
-  uint64_t heap_limit; /* bytes of data-dependent results at one time; 0: 1 GiB */
-  uint32_t plans;   /* shape tuples whose memory plan is kept; 0: 8 */
+  uint32_t size;         /* sizeof(mopt_session_options) */
+  uint32_t profile;      /* not 0: measure each step (two clock reads a step) */
+  mopt_pool *pool;       /* NULL: the process-wide pool of mopt_cpu_count() threads, which lives while a session uses it */
+  uint64_t heap_limit;   /* bytes of data-dependent results at one time; 0: 1 GiB */
+  uint32_t plans;        /* shape tuples whose memory plan is kept; 0: 8 */
   uint32_t keep_buffers; /* not 0: every intermediate value has memory of its own, so that all can be read after a run and
                           * a run can start at any step that changes nothing in place. Costs the sum, not the peak. */
 } mopt_session_options;
@@ -210,13 +211,13 @@ MOPT_API mopt_code mopt_session_reserve(mopt_session *session, const mopt_tensor
                                         mopt_error *error);
 
 typedef struct mopt_run_options {
-  uint32_t size;          /* sizeof(mopt_run_options) */
-  int32_t from_step;      /* 0: the whole model; n: from step n on, with all values as the earlier run left them */
-  int32_t to_step;        /* 0: to the end; n: stop before step n */
+  uint32_t size;     /* sizeof(mopt_run_options) */
+  int32_t from_step; /* 0: the whole model; n: from step n on, with all values as the earlier run left them */
+  int32_t to_step;   /* 0: to the end; n: stop before step n */
   int32_t reserved;
-  int64_t deadline_ns;    /* CLOCK_MONOTONIC, 0: none; looked at between pieces of work, so a run ends a little later */
-  const int32_t *cancel;  /* NULL, or a flag that any thread may set with mopt_cancel */
-  mopt_pool *pool;        /* NULL: the session's */
+  int64_t deadline_ns;   /* CLOCK_MONOTONIC, 0: none; looked at between pieces of work, so a run ends a little later */
+  const int32_t *cancel; /* NULL, or a flag that any thread may set with mopt_cancel */
+  mopt_pool *pool;       /* NULL: the session's */
 } mopt_run_options;
 
 /* `options` may be NULL. A run that is cut by deadline, cancel or to_step leaves the session usable. */
@@ -235,26 +236,26 @@ MOPT_API mopt_code mopt_session_buffer(mopt_session *session, uint32_t buffer, m
 MOPT_API mopt_code mopt_session_set_variant(mopt_session *session, uint32_t step, uint32_t variant, mopt_error *error);
 
 typedef struct mopt_step_profile {
-  uint64_t calls, ns;   /* since creation or reset; ns is wall time */
-  int64_t chunks;       /* of the last run */
-  int64_t macs, bytes;  /* of the last run, estimates of the compiler; -1 if unknown */
+  uint64_t calls, ns;  /* since creation or reset; ns is wall time */
+  int64_t chunks;      /* of the last run */
+  int64_t macs, bytes; /* of the last run, estimates of the compiler; -1 if unknown */
 } mopt_step_profile;
 MOPT_API mopt_code mopt_session_profile(const mopt_session *session, uint32_t step, mopt_step_profile *profile,
                                         mopt_error *error);
 MOPT_API void mopt_session_reset_profile(mopt_session *session);
 
 typedef struct mopt_memory { /* bytes of one session */
-  uint64_t arena;   /* intermediate values */
-  uint64_t staging; /* copies of inputs and outputs that are not aligned */
-  uint64_t outputs; /* outputs that the session owns */
-  uint64_t heap;    /* data-dependent values */
+  uint64_t arena;            /* intermediate values */
+  uint64_t staging;          /* copies of inputs and outputs that are not aligned */
+  uint64_t outputs;          /* outputs that the session owns */
+  uint64_t heap;             /* data-dependent values */
   uint64_t tables;
 } mopt_memory;
 /* What the session holds now. Large blocks cost nothing until they are touched. */
 MOPT_API void mopt_session_memory(const mopt_session *session, mopt_memory *memory);
 /* What a run with these shapes would need, allocating nothing: arena and owned outputs (heap: unknown, 0). */
-MOPT_API mopt_code mopt_session_plan(mopt_session *session, const mopt_tensor *shapes, uint32_t nshapes,
-                                     mopt_memory *memory, mopt_error *error);
+MOPT_API mopt_code mopt_session_plan(mopt_session *session, const mopt_tensor *shapes, uint32_t nshapes, mopt_memory *memory,
+                                     mopt_error *error);
 /* Value of a symbol in the last prepared shapes or run, -1 if it has none. */
 MOPT_API int64_t mopt_session_symbol(const mopt_session *session, uint32_t symbol);
 

@@ -14,7 +14,7 @@ typedef struct mopt_plan_item {
   int32_t first, last; /* steps, both included, first <= last */
   uint32_t align;      /* a power of two */
   uint32_t reserved;
-  uint64_t offset;     /* result */
+  uint64_t offset; /* result */
 } mopt_plan_item;
 
 #define MOPT_PLAN_MAX_BYTES (1ull << 47) /* of one arena: what a 64-bit process can map */
