@@ -173,7 +173,7 @@ MOPT_INLINE void convGroup(const ConvShape &s, const X &x, int64_t xOffset, W we
     Segment segments[B::cols];
     int32_t nsegments = cutSegments(w, first, ncols, segments);
     alignas(64) typename IntegerOf<sizeof(T)>::type px[B::cols];
-    if (moved && w.kernel[2] > 1) {
+    if (moved && (w.kernel[2] > 1 || w.pad[2] != 0)) {
       int64_t column = first % w.out[2];
       for (int64_t i = 0; i < B::cols; ++i) {
         px[i] = (typename IntegerOf<sizeof(T)>::type)column;

@@ -106,7 +106,12 @@ MOPT_REFERENCE_FUNCTION(quantize_linear) {
         else fillRun(zeros, 0u, width);
         for (int64_t i = 0; i < r.n; ++i) result[i] = (uint32_t)quantizeValue(line[i], (int32_t)zeros[i], low, high);
         storeRun((const uint32_t *)result, y.data, y.type, r.y, r.yStride, r.n);
-      } else if (saturate) {
+      } else if (saturate || y.type == MOPT_F4E2M1) { // 4-bit floats always saturate; adding their zero point makes -0 into 0
+        T zeros[width];
+        if (zeroPoint && y.type == MOPT_F4E2M1) {
+          loadParameters(*zeroPoint, gz, x.rank, r.zero, r.first, r.n, (T *)zeros);
+          for (int64_t i = 0; i < r.n; ++i) line[i] = line[i] + zeros[i];
+        }
         for (int64_t i = 0; i < r.n; ++i) storeSaturated(y, r.y + i * r.yStride, (float)line[i]);
       } else {
         storeRun((const T *)line, y.data, y.type, r.y, r.yStride, r.n);

@@ -1,6 +1,7 @@
 //===- RecurrentLSTM.cpp - LSTM -----------------------------------------------------------------------------------===//
 //
-// ONNX LSTM. Gates in the order i, o, f, c; peepholes i, o, f. clip holds the input of every activation, also of h(c).
+// ONNX LSTM. Gates in the order i, o, f, c; peepholes i, o, f. clip holds the inputs of the gates; not that of h(c),
+// though the text of ONNX can be read so: onnxruntime does not.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "Recurrent.h"
@@ -59,7 +60,7 @@ MOPT_REFERENCE_FUNCTION(lstm) {
               peep(O, output); // sees the new cell
               activate(f, clip, output, n);
               for (int64_t j = 0; j < n; ++j) candidate[j] = cell[j];
-              activate(hidden, clip, candidate, n);
+              activate(hidden, (T)0, candidate, n);
               for (int64_t j = 0; j < n; ++j) to[j] = output[j] * candidate[j];
             });
           }
