@@ -7,11 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import junit
-from build import build, build_sanitized
 from common import BUILD, JOBS, ROOT, Failure, environment, run, say, venv_python
 from environment import setup
 from formatting import check_format
 from junit import Counts
+
+from build import build, build_sanitized
 
 REPORTS = BUILD / "reports"
 

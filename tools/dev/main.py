@@ -63,8 +63,9 @@ def _setup(arguments: list[str]) -> int:
 
 
 def _build(arguments: list[str]) -> int:
-    from build import build
     from environment import setup
+
+    from build import build
 
     parser = _parser("build", "Builds everything, or the named targets.", "./dev build mopt-opt")
     parser.add_argument("targets", nargs="*", metavar="TARGET")
@@ -85,8 +86,9 @@ def _test(arguments: list[str]) -> int:
 
 
 def _demo(arguments: list[str]) -> int:
-    from build import build
     from environment import setup
+
+    from build import build
 
     setup(quiet=True)
     folder = build("mopt", "mopt-compiler")
@@ -97,9 +99,10 @@ def _demo(arguments: list[str]) -> int:
 
 def _script(path: str, timeout: float, *targets: str):
     def handler(arguments: list[str]) -> int:
-        from build import build
         from common import environment
         from environment import setup
+
+        from build import build
 
         if not {"-h", "--help"} & set(arguments):
             setup(quiet=True)
@@ -113,9 +116,9 @@ def _script(path: str, timeout: float, *targets: str):
 
 
 def _docs(arguments: list[str]) -> int:
-    from build import build
     from environment import setup
 
+    from build import build
     from docs import write_docs
 
     parser = _parser("docs", "Writes the generated pages of docs/.", "./dev docs --check")
