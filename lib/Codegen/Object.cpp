@@ -97,7 +97,8 @@ bool Emitter::createMachine() {
   CodeGenOptLevel level = options.optLevel == 0   ? CodeGenOptLevel::None
                           : options.optLevel == 1 ? CodeGenOptLevel::Less
                                                   : CodeGenOptLevel::Default;
-  machine.reset(target->createTargetMachine(triple, spec.cpu, spec.features, targetOptions, Reloc::PIC_, CodeModel::Small, level));
+  machine.reset(
+      target->createTargetMachine(triple, spec.cpu, spec.features, targetOptions, Reloc::PIC_, CodeModel::Small, level));
   if (!machine)
     return fail("MOPT-P100", "no code generator for " + spec.triple);
   module.setTargetTriple(triple);
@@ -112,7 +113,8 @@ bool Emitter::linkReference() {
       own.push_back(&f);
   if (!options.reference.empty()) {
     StringRef bytes(reinterpret_cast<const char *>(options.reference.data()), options.reference.size());
-    auto library = getOwningLazyBitcodeModule(MemoryBuffer::getMemBuffer(bytes, "mopt.reference", false), module.getContext());
+    auto library =
+        getOwningLazyBitcodeModule(MemoryBuffer::getMemBuffer(bytes, "mopt.reference", false), module.getContext());
     if (!library)
       return fail("MOPT-P101", "the reference functions cannot be read: " + toString(library.takeError()));
     (*library)->setDataLayout(module.getDataLayout());
@@ -182,10 +184,14 @@ bool Emitter::verify(const char *when) {
 
 OptimizationLevel levelOf(unsigned level) {
   switch (level) {
-  case 0: return OptimizationLevel::O0;
-  case 1: return OptimizationLevel::O1;
-  case 2: return OptimizationLevel::O2;
-  default: return OptimizationLevel::O3;
+  case 0:
+    return OptimizationLevel::O0;
+  case 1:
+    return OptimizationLevel::O1;
+  case 2:
+    return OptimizationLevel::O2;
+  default:
+    return OptimizationLevel::O3;
   }
 }
 
@@ -258,7 +264,8 @@ bool Emitter::noUndefined(StringRef bytes) {
     if ((*flags & object::SymbolRef::SF_Undefined) && !name->empty() && *name != "mopt_weights")
       names += (names.empty() ? "" : ", ") + name->str();
   }
-  return names.empty() || fail("MOPT-P105", "code for " + spec.cpu + " calls " + names + ", which an artifact does not have");
+  return names.empty() ||
+         fail("MOPT-P105", "code for " + spec.cpu + " calls " + names + ", which an artifact does not have");
 }
 
 bool Emitter::run(EmitKind kind, SmallVectorImpl<char> &out) {
@@ -273,7 +280,8 @@ bool Emitter::run(EmitKind kind, SmallVectorImpl<char> &out) {
   stats.linkMs = now() - start;
   if (!addMemoryFunctions(module, error))
     return fail("MOPT-P101", error);
-  internalizeModule(module, [](const GlobalValue &g) { return g.getName() == "mopt_module" || isMemoryFunction(g.getName()); });
+  internalizeModule(module,
+                    [](const GlobalValue &g) { return g.getName() == "mopt_module" || isMemoryFunction(g.getName()); });
   setAttributes();
   stats.instructionsBefore = module.getInstructionCount();
   if (!verify("before optimization"))

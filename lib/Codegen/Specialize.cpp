@@ -11,8 +11,8 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Target/TargetMachine.h"
-#include "llvm/Transforms/IPO/GlobalDCE.h"
 #include "llvm/Transforms/IPO/FunctionAttrs.h"
+#include "llvm/Transforms/IPO/GlobalDCE.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
@@ -31,7 +31,8 @@ bool inlineLevel(Function &root) {
   for (BasicBlock &block : root)
     for (Instruction &i : block)
       if (auto *call = dyn_cast<CallBase>(&i))
-        if (Function *f = call->getCalledFunction(); f && f != &root && !f->isDeclaration() && f->hasFnAttribute(Attribute::AlwaysInline))
+        if (Function *f = call->getCalledFunction();
+            f && f != &root && !f->isDeclaration() && f->hasFnAttribute(Attribute::AlwaysInline))
           calls.push_back(call);
   bool any = false;
   for (CallBase *call : calls) {

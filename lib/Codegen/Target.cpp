@@ -62,7 +62,8 @@ struct Machine {
 };
 const Machine machines[] = {
     {Triple::x86_64, "x86_64-unknown-linux-gnu", "x86-64-v3", ELF::EM_X86_64, 4096,
-     "native, x86-64-v2, x86-64-v3, x86-64-v4, or the LLVM name of a CPU with SSE4.2, for example haswell, cascadelake or znver4"},
+     "native, x86-64-v2, x86-64-v3, x86-64-v4, or the LLVM name of a CPU with SSE4.2, for example haswell, cascadelake or "
+     "znver4"},
     {Triple::aarch64, "aarch64-unknown-linux-gnu", "generic", ELF::EM_AARCH64, 65536,
      "native, generic (Armv8-A with NEON), or the LLVM name of a CPU, for example cortex-a53, cortex-a76 or neoverse-v1"},
 };
@@ -127,7 +128,8 @@ std::optional<TargetSpec> TargetSpec::resolve(StringRef tripleName, StringRef cp
   std::string full, name = cpuName.str();
   if (cpuName == "native") {
     if (!isHost) {
-      reason = std::string("CPU 'native' means this machine, which is not a ") + machine->triple + "; possible are " + machine->cpus;
+      reason = std::string("CPU 'native' means this machine, which is not a ") + machine->triple + "; possible are " +
+               machine->cpus;
       return std::nullopt;
     }
     name = sys::getHostCPUName().str();

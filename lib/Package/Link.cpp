@@ -5,12 +5,12 @@
 // 3 KiB cost (2 ms), and nothing has to fit into memory twice.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
+#include "lld/Common/Driver.h"
 #include "mopt/Package/Package.h"
 #include "mopt/Support/Checked.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Object/ELF.h"
 #include "llvm/Support/raw_ostream.h"
-#include "lld/Common/Driver.h"
 #include <fcntl.h>
 #include <mutex>
 #include <pthread.h>
@@ -66,7 +66,9 @@ public:
     if (pipe2(ends, O_CLOEXEC) != 0)
       ends[0] = ends[1] = -1;
     else
-      running = pthread_create(&thread, nullptr, [](void *self) -> void * { return static_cast<Receiver *>(self)->receive(); }, this) == 0;
+      running =
+          pthread_create(
+              &thread, nullptr, [](void *self) -> void * { return static_cast<Receiver *>(self)->receive(); }, this) == 0;
   }
   ~Receiver() { finish(); }
   Receiver(const Receiver &) = delete;
@@ -116,7 +118,8 @@ std::string linkerScript(uint64_t page, uint64_t weightBytes) {
      << " .dynsym : { *(.dynsym) } :ro\n .gnu.hash : { *(.gnu.hash) } :ro\n .hash : { *(.hash) } :ro\n"
      << " .dynstr : { *(.dynstr) } :ro\n .rela.dyn : { *(.rela.dyn .rela.plt) } :ro\n"
      << " .rodata : { *(.rodata .rodata.*) } :ro\n . = ALIGN(" << page << ");\n"
-     << " .text : { *(.text .text.*) } :tx\n . = ALIGN(" << page << ");\n"
+     << " .text : { *(.text .text.*) } :tx\n . = ALIGN(" << page
+     << ");\n"
      // Writable: glibc before 2.35 stores addresses into it.
      << " .dynamic : { *(.dynamic) } :rw :dyn :relro\n . = ALIGN(" << page << ");\n";
   if (weightBytes)
@@ -136,10 +139,25 @@ bool runLinker(ArrayRef<char> object, StringRef script, const TargetSpec &target
   std::string inPath = in.path(), layoutPath = layout.path(), outPath = out.path();
   std::string maxPage = "max-page-size=" + std::to_string(target.pageBytes);
   std::string commonPage = "common-page-size=" + std::to_string(target.pageBytes);
-  std::vector<const char *> args{"ld.lld", "-shared", "-o", outPath.c_str(), inPath.c_str(), "-T", layoutPath.c_str(),
-                                 "-z", maxPage.c_str(), "-z", commonPage.c_str(), "-z", "noexecstack", "--no-undefined",
+  std::vector<const char *> args{"ld.lld",
+                                 "-shared",
+                                 "-o",
+                                 outPath.c_str(),
+                                 inPath.c_str(),
+                                 "-T",
+                                 layoutPath.c_str(),
+                                 "-z",
+                                 maxPage.c_str(),
+                                 "-z",
+                                 commonPage.c_str(),
+                                 "-z",
+                                 "noexecstack",
+                                 "--no-undefined",
                                  "--hash-style=both", // old loaders and musl know only one of them
-                                 "--build-id=none", "-Bsymbolic", "--orphan-handling=error", "--threads=1"};
+                                 "--build-id=none",
+                                 "-Bsymbolic",
+                                 "--orphan-handling=error",
+                                 "--threads=1"};
   if (!symbols)
     args.push_back("--strip-all");
   // lld has global state. Note that it sets every cl::opt of the process back to its default.
@@ -164,8 +182,16 @@ bool checkDynamic(const ELF64LEFile &elf, std::string &error) {
     return fail(error, "MOPT-P112", toString(entries.takeError()));
   for (const ELF64LE::Dyn &entry : *entries)
     switch (entry.d_tag) {
-    case ELF::DT_NULL: case ELF::DT_SYMTAB: case ELF::DT_SYMENT: case ELF::DT_STRTAB: case ELF::DT_STRSZ: case ELF::DT_HASH:
-    case ELF::DT_GNU_HASH: case ELF::DT_FLAGS: case ELF::DT_FLAGS_1: case ELF::DT_SYMBOLIC:
+    case ELF::DT_NULL:
+    case ELF::DT_SYMTAB:
+    case ELF::DT_SYMENT:
+    case ELF::DT_STRTAB:
+    case ELF::DT_STRSZ:
+    case ELF::DT_HASH:
+    case ELF::DT_GNU_HASH:
+    case ELF::DT_FLAGS:
+    case ELF::DT_FLAGS_1:
+    case ELF::DT_SYMBOLIC:
       break;
     default:
       return fail(error, "MOPT-P112", "the artifact has a dynamic entry " + elf.getDynamicTagAsString(entry.d_tag));
@@ -186,7 +212,8 @@ bool checkDynamic(const ELF64LEFile &elf, std::string &error) {
     for (const ELF64LE::Sym &symbol : symbols->drop_front()) {
       auto name = symbol.getName(*names);
       if (!name || *name != "mopt_module" || symbol.st_shndx == ELF::SHN_UNDEF)
-        return fail(error, "MOPT-P112", "the artifact has the dynamic symbol " + (name ? *name : StringRef(toString(name.takeError()))));
+        return fail(error, "MOPT-P112",
+                    "the artifact has the dynamic symbol " + (name ? *name : StringRef(toString(name.takeError()))));
     }
   }
   return true;
@@ -240,8 +267,8 @@ bool placeWeights(SmallVectorImpl<char> &code, uint64_t page, uint64_t weightByt
 
 } // namespace
 
-bool linkCode(ArrayRef<char> object, const TargetSpec &target, uint64_t weightBytes, bool symbols, SmallVectorImpl<char> &code,
-              std::string &error) {
+bool linkCode(ArrayRef<char> object, const TargetSpec &target, uint64_t weightBytes, bool symbols,
+              SmallVectorImpl<char> &code, std::string &error) {
   if (!runLinker(object, linkerScript(target.pageBytes, weightBytes), target, symbols, code, error))
     return false;
   auto elf = ELF64LEFile::create({code.data(), code.size()});

@@ -13,10 +13,11 @@ namespace {
 
 const unsigned manifestFormat = 1;
 
-const char *const dtypeNames[] = {"undefined", "float32",      "uint8",      "int8",          "uint16",    "int16",    "int32",
-                                  "int64",     "string",       "bool",       "float16",       "float64",   "uint32",   "uint64",
-                                  "complex64", "complex128",   "bfloat16",   "float8e4m3fn",  "float8e4m3fnuz", "float8e5m2",
-                                  "float8e5m2fnuz", "uint4",   "int4",       "float4e2m1",    "float8e8m0", "uint2",   "int2"};
+const char *const dtypeNames[] = {
+    "undefined", "float32",    "uint8",      "int8",         "uint16",         "int16",      "int32",
+    "int64",     "string",     "bool",       "float16",      "float64",        "uint32",     "uint64",
+    "complex64", "complex128", "bfloat16",   "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
+    "uint4",     "int4",       "float4e2m1", "float8e8m0",   "uint2",          "int2"};
 
 /// Names come from a model file and may hold any bytes.
 json::Value utf8(StringRef text) { return json::isUTF8(text) ? text.str() : json::fixUTF8(text); }
@@ -59,8 +60,12 @@ std::string makeManifest(const Plan &plan, const TargetSpec &target, const Packa
       {"format", manifestFormat},
       {"compiler", json::Object{{"name", "mopt"}, {"version", utf8(options.compilerVersion)}}},
       {"model", json::Object{{"name", utf8(plan.modelName)}, {"hash", utf8(plan.modelHash)}}},
-      {"target", json::Object{{"triple", target.triple}, {"cpu", target.cpu}, {"features", target.features},
-                              {"tune", target.tune}, {"needs", std::move(needs)}, {"vector_bits", target.vectorBits}}},
+      {"target", json::Object{{"triple", target.triple},
+                              {"cpu", target.cpu},
+                              {"features", target.features},
+                              {"tune", target.tune},
+                              {"needs", std::move(needs)},
+                              {"vector_bits", target.vectorBits}}},
       {"inputs", ports(plan, plan.inputs)},
       {"outputs", ports(plan, plan.outputs)},
       {"symbols", std::move(symbols)},

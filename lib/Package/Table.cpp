@@ -51,9 +51,9 @@ public:
     Constant *field = ConstantExpr::getInBoundsGetElementPtr(array, global, ArrayRef<Constant *>(index));
     Constant *to = target.function;
     if (target.pool) // inbounds, or LLVM does not see that no relocation is needed and makes the table writable
-      to = ConstantExpr::getInBoundsGetElementPtr(Type::getInt8Ty(context), target.pool, ConstantInt::get(i64, target.offset));
-    Constant *distance =
-        ConstantExpr::getSub(ConstantExpr::getPtrToInt(to, i64), ConstantExpr::getPtrToInt(field, i64));
+      to = ConstantExpr::getInBoundsGetElementPtr(Type::getInt8Ty(context), target.pool,
+                                                  ConstantInt::get(i64, target.offset));
+    Constant *distance = ConstantExpr::getSub(ConstantExpr::getPtrToInt(to, i64), ConstantExpr::getPtrToInt(field, i64));
     fields.push_back(ConstantExpr::getTrunc(distance, i32));
   }
   void end() { rows.push_back(ConstantStruct::get(row, fields)); }
@@ -124,7 +124,8 @@ bool Builder::checkSteps() {
     Function *f = module.getFunction(step.function);
     if (!f || f->isDeclaration())
       return fail("step " + Twine(i) + " runs '" + step.function + "', which the module does not define");
-    if (f->arg_size() != 1 || !f->getArg(0)->getType()->isPointerTy() || !f->getReturnType()->isIntegerTy(32) || f->isVarArg())
+    if (f->arg_size() != 1 || !f->getArg(0)->getType()->isPointerTy() || !f->getReturnType()->isIntegerTy(32) ||
+        f->isVarArg())
       return fail("'" + step.function + "' is not an int32_t (const mopt_call *)");
     if (step.written > step.operands.size())
       return fail("step " + Twine(i) + " writes more operands than it has");
@@ -165,8 +166,8 @@ Target Builder::text(StringRef s) {
 
 /// Stands for a pool until its size is known.
 GlobalVariable *Builder::placeholder(const char *name) {
-  return new GlobalVariable(module, ArrayType::get(Type::getInt8Ty(module.getContext()), 0), true, GlobalValue::ExternalLinkage,
-                            nullptr, name);
+  return new GlobalVariable(module, ArrayType::get(Type::getInt8Ty(module.getContext()), 0), true,
+                            GlobalValue::ExternalLinkage, nullptr, name);
 }
 
 template <typename T> void Builder::define(GlobalVariable *&holder, ArrayRef<T> values, unsigned align) {
@@ -233,7 +234,8 @@ bool Builder::run() {
     checks.end();
   }
   checks.finish();
-  Rows inputs(module, "rwwrww", plan.inputs.size(), "mopt.inputs"), outputs(module, "rwwrww", plan.outputs.size(), "mopt.outputs");
+  Rows inputs(module, "rwwrww", plan.inputs.size(), "mopt.inputs"),
+      outputs(module, "rwwrww", plan.outputs.size(), "mopt.outputs");
   ports(inputs, plan.inputs);
   ports(outputs, plan.outputs);
 
@@ -294,14 +296,15 @@ bool Builder::run() {
   static_assert(sizeof(mopt_module) == 24 + 15 * 4 + 4 + 8 && offsetof(mopt_module, weights_bytes) == 88);
   Rows top(module, "wwwwqrwrwrwrwrwrwrwrwq", 1, "mopt.module");
   top.begin();
-  for (uint64_t value : {uint64_t(MOPT_ABI_MAGIC), uint64_t(MOPT_ABI_VERSION), sizeof(mopt_module), uint64_t(target.machine)})
+  for (uint64_t value :
+       {uint64_t(MOPT_ABI_MAGIC), uint64_t(MOPT_ABI_VERSION), sizeof(mopt_module), uint64_t(target.machine)})
     top.add(value);
   top.add(target.cpuBits);
   top.add(Target{manifestText});
   top.add(manifest.size());
-  const std::pair<Rows *, size_t> lists[] = {
-      {&symbols, plan.symbols.size()}, {&checks, plan.checks.size()},   {&inputs, plan.inputs.size()},
-      {&outputs, plan.outputs.size()}, {&buffers, plan.buffers.size()}, {&steps, plan.steps.size()}};
+  const std::pair<Rows *, size_t> lists[] = {{&symbols, plan.symbols.size()}, {&checks, plan.checks.size()},
+                                             {&inputs, plan.inputs.size()},   {&outputs, plan.outputs.size()},
+                                             {&buffers, plan.buffers.size()}, {&steps, plan.steps.size()}};
   for (auto [rows, count] : lists) {
     top.add(rows->here());
     top.add(count);

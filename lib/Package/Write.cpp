@@ -74,8 +74,13 @@ private:
     bool full = number == ENOSPC || number == EDQUOT;
     bool place = number == ENOENT || number == EACCES || number == EROFS || number == ENOTDIR || number == EPERM ||
                  number == ENAMETOOLONG || number == ELOOP || number == EISDIR;
-    error = (Twine(full ? "MOPT-P002" : place ? "MOPT-P001" : "MOPT-P004") + ": " + what + " '" + path + "' failed: " +
-             strerror(number) + (full ? "; free space or choose another place" : place ? "; check that the folder exists and can be written" : ""))
+    error = (Twine(full    ? "MOPT-P002"
+                   : place ? "MOPT-P001"
+                           : "MOPT-P004") +
+             ": " + what + " '" + path + "' failed: " + strerror(number) +
+             (full    ? "; free space or choose another place"
+              : place ? "; check that the folder exists and can be written"
+                      : ""))
                 .str();
     return false;
   }
@@ -166,7 +171,8 @@ void hashOf(const void *data, size_t bytes, uint64_t hash[2]) {
 
 } // namespace
 
-bool writeArtifact(ArrayRef<char> code, const Plan &plan, StringRef path, unsigned mode, uint64_t &fileBytes, std::string &error) {
+bool writeArtifact(ArrayRef<char> code, const Plan &plan, StringRef path, unsigned mode, uint64_t &fileBytes,
+                   std::string &error) {
   Output out(path, mode, error);
   if (!out.ok())
     return false;

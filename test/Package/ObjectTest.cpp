@@ -68,7 +68,8 @@ struct Result {
   std::string text, error;
   ObjectStats stats;
 };
-Result emit(StringRef ir, StringRef cpu, EmitKind kind, StringRef triple = "x86_64-unknown-linux-gnu", StringRef reference = "") {
+Result emit(StringRef ir, StringRef cpu, EmitKind kind, StringRef triple = "x86_64-unknown-linux-gnu",
+            StringRef reference = "") {
   LLVMContext context;
   auto module = parse(context, ir);
   SmallVector<char, 0> bytes, out;
@@ -238,7 +239,9 @@ TEST(Object, BuiltInReferenceFunctionsLink) {
   ObjectOptions options;
   options.reference = referenceBitcode();
   EXPECT_GT(options.reference.size(), 1000u);
-  EXPECT_TRUE(optimizeAndEmit(*module, target("aarch64-unknown-linux-gnu", ""), EmitKind::object, options, out, nullptr, error)) << error;
+  EXPECT_TRUE(
+      optimizeAndEmit(*module, target("aarch64-unknown-linux-gnu", ""), EmitKind::object, options, out, nullptr, error))
+      << error;
 }
 
 } // namespace

@@ -3,7 +3,9 @@
 #include "mopt/Runtime/mopt.h"
 #include "llvm/Object/ELFObjectFile.h"
 #define XXH_INLINE_ALL
+#include <csignal>
 #include <dirent.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <xxhash.h>
@@ -176,6 +178,36 @@ TEST(PackageRun, LoadsAndRuns) {
   mopt_model_free(m);
 }
 
+// Mapping the segments is all that loading is. Exit statuses: bare_loader.c.
+void runBare(const char *triple, const char *cpu, const std::string &loader) {
+  Folder folder;
+  Model model(MOPT_WEIGHT_CHUNK + 5);
+  std::string path = folder.path + "/m.mopt";
+  package(model, target(triple, cpu), path);
+  int status = std::system((loader + " " + path).c_str());
+  ASSERT_TRUE(WIFEXITED(status)) << "signal";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST(PackageRun, WithoutALoader) {
+#if defined(__x86_64__)
+  runBare("x86_64-unknown-linux-gnu", "x86-64-v2", BARE_LOADER "x86_64");
+  runBare("x86_64-unknown-linux-gnu", "native", BARE_LOADER "x86_64");
+#endif
+}
+
+TEST(PackageRun, AArch64) {
+#if defined(__aarch64__)
+  std::string loader = BARE_LOADER "aarch64";
+#else
+  if (StringRef(QEMU_AARCH64).empty())
+    GTEST_SKIP() << "qemu-aarch64 is not installed";
+  std::string loader = QEMU_AARCH64 " " BARE_LOADER "aarch64";
+#endif
+  runBare("aarch64-unknown-linux-gnu", "generic", loader);
+  runBare("aarch64-unknown-linux-gnu", "cortex-a76", loader);
+}
+
 TEST(PackageErrors, PlacesThatCannotBeWritten) {
   Folder folder;
   TargetSpec spec = target("x86_64-unknown-linux-gnu", "x86-64-v2");
@@ -213,12 +245,15 @@ TEST(PackageErrors, FailedWriteLeavesTheOldFile) {
 }
 
 TEST(PackageErrors, FullDisk) {
-  if (access("/dev/full", W_OK) != 0)
-    GTEST_SKIP();
-  // /dev/full is not a regular file, so only the message can be seen here.
+  Folder folder;
+  if (mount("tmpfs", folder.path.c_str(), "tmpfs", 0, "size=256k") != 0)
+    GTEST_SKIP() << "cannot mount here";
+  Model model(MOPT_WEIGHT_CHUNK);
   std::string error;
-  EXPECT_FALSE(writeFile({}, "/dev/full", 0644, error));
-  EXPECT_EQ(error.substr(0, 9), "MOPT-P003");
+  EXPECT_FALSE(packageSharedObject(*model.module, model.plan, target("", "native"), folder.path + "/m", {}, error));
+  EXPECT_EQ(error.substr(0, 9), "MOPT-P002") << error;
+  EXPECT_TRUE(filesIn(folder.path).empty());
+  umount(folder.path.c_str());
 }
 
 TEST(PackageErrors, PlanThatDoesNotFit) {

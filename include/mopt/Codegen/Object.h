@@ -15,23 +15,23 @@ class Module;
 namespace mopt {
 
 enum class EmitKind {
-  object,   // relocatable ELF
+  object, // relocatable ELF
   assembly,
-  llvmIr    // text, after optimization
+  llvmIr // text, after optimization
 };
 
 struct ObjectOptions {
   /// Bitcode that defines what the module calls by name (mopt_ref_*). Empty: none.
   llvm::ArrayRef<uint8_t> reference;
-  unsigned optLevel = 3;  // 0 to 3
-  bool unroll = true;     // off: smaller code, about 7 % slower (measured on softmax)
+  unsigned optLevel = 3; // 0 to 3
+  bool unroll = true;    // off: smaller code, about 7 % slower (measured on softmax)
 };
 
 struct ObjectStats {
   double linkMs = 0, specializeMs = 0, optimizeMs = 0, emitMs = 0; // optimizeMs includes specializeMs
-  uint64_t functions = 0;          // after optimization
-  uint64_t instructionsBefore = 0; // of IR, after linking the reference functions
-  uint64_t instructions = 0;       // of IR, after optimization
+  uint64_t functions = 0;                                          // after optimization
+  uint64_t instructionsBefore = 0;                                 // of IR, after linking the reference functions
+  uint64_t instructions = 0;                                       // of IR, after optimization
 };
 
 /// The reference functions built into the compiler, for 64-bit machines.

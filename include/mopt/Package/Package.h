@@ -20,7 +20,8 @@ namespace mopt {
 struct PackageOptions {
   std::string compilerVersion = "0.1.0";
   std::vector<std::pair<std::string, std::string>> options; // what the user asked for, for the manifest; no paths
-  /// Members for the manifest: "lineage", "precision", "sensitivity", "calibration", "tuning", "report"; see docs/manifest.md.
+  /// Members for the manifest: "lineage", "precision", "sensitivity", "calibration", "tuning", "report"; see
+  /// docs/manifest.md.
   llvm::json::Object manifest;
   ObjectOptions object;
   unsigned mode = 0644; // of the file, less the umask
@@ -49,7 +50,8 @@ bool packageText(llvm::Module &module, const Plan &plan, const TargetSpec &targe
 std::string makeManifest(const Plan &plan, const TargetSpec &target, const PackageOptions &options);
 
 /// Adds the constant `mopt_module` with all that it refers to. References are distances: no relocations.
-bool addTable(llvm::Module &module, const Plan &plan, const TargetSpec &target, llvm::StringRef manifest, std::string &error);
+bool addTable(llvm::Module &module, const Plan &plan, const TargetSpec &target, llvm::StringRef manifest,
+              std::string &error);
 
 /// Links an object to the code part of an artifact: a shared object whose header says that `weightBytes` of weights follow
 /// at its end, which is page aligned if there are any.
