@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SMALL_MACS 16384
-#define SMALL_BYTES 32768
+#define SMALL_MACS 4096
+#define SMALL_BYTES 8192
 
 /* ---- Floating-point mode ----
  * A host may have set flush-to-zero or another rounding, and new threads inherit it: the bits of results would depend on who

@@ -53,7 +53,8 @@ TEST(Planner, NothingOverlapsAndAlignmentHolds) {
 }
 
 TEST(Planner, RefusesWhatCannotBePlaced) {
-  uint64_t arena, scratch[8];
+  uint64_t arena, scratch[32];
+  ASSERT_LE(mopt_plan_scratch_bytes(2), sizeof scratch);
   mopt_plan_item bad[] = {item(64, 3, 2), item(64, 0, 1, 3), item(64, 0, 1, 0), item(MOPT_PLAN_MAX_BYTES + 1, 0, 1)};
   for (mopt_plan_item &i : bad)
     EXPECT_EQ(-1, mopt_plan_arena(&i, 1, scratch, &arena));
