@@ -36,10 +36,8 @@ void buildGrouped(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createVerifyGrouped());
 }
 
-void buildKernels(OpPassManager &pm) {
-  pm.addPass(createConvertMoptToKernel());
-  pm.addPass(createCSEPass());
-}
+// No CSE here: it merges the destinations (tensor.empty is pure), and values that live at once would share one.
+void buildKernels(OpPassManager &pm) { pm.addPass(createConvertMoptToKernel()); }
 
 void buildBuffers(OpPassManager &pm) {
   // Destinations that end in an output become that output, before buffers are made for them.

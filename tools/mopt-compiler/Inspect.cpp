@@ -88,7 +88,7 @@ int run(const Options &options) {
   list("run-time sizes ", dataDependent);
   llvm::outs() << "parameters  " << parameters << " in " << bytes << " bytes\nops\n";
   SmallVector<std::pair<std::string, int64_t>> sorted(ops.begin(), ops.end());
-  llvm::stable_sort(sorted, [](const auto &a, const auto &b) { return a.second > b.second; });
+  llvm::sort(sorted, [](const auto &a, const auto &b) { return std::tie(b.second, a.first) < std::tie(a.second, b.first); });
   for (const auto &[name, count] : sorted)
     llvm::outs() << llvm::format("%8lld  ", static_cast<long long>(count)) << name << "\n";
   return Right;

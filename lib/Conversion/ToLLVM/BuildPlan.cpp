@@ -1,6 +1,7 @@
 //===- BuildPlan.cpp - buffers and groups become the table of steps -----------------------------------------------===//
 #include "StepEmitter.h"
 #include "mopt/Support/Checked.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/xxhash.h"
 
@@ -231,6 +232,7 @@ LogicalResult buildPlan(ModuleOp module, Plan &plan, OwningOpRef<ModuleOp> &code
   auto functions = module.getOps<func::FuncOp>();
   if (functions.empty())
     return module.emitError("MOPT-C006: has no function");
+  module.getContext()->loadDialect<LLVM::LLVMDialect, scf::SCFDialect, arith::ArithDialect>();
   code = ModuleOp::create(module.getLoc());
   if (auto hash = module->getAttrOfType<StringAttr>("mopt.model_hash"))
     plan.modelHash = hash.getValue().str();
