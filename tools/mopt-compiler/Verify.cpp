@@ -11,6 +11,7 @@
 #include "mopt/Pipelines/Pipelines.h"
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/Pass/PassInstrumentation.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -169,7 +170,7 @@ int verifyArtifact(Verifier &verifier, ModuleOp module) {
     llvm::errs() << "error MOPT-I027: no temporary folder can be made; check TMPDIR\n";
     return BadInput;
   }
-  auto cleanUp = llvm::make_scope_exit([&] { llvm::sys::fs::remove_directories(folder); });
+  llvm::scope_exit cleanUp([&] { (void)llvm::sys::fs::remove_directories(folder); });
   SmallString<128> path(folder);
   llvm::sys::path::append(path, "model.so");
   OwningOpRef<ModuleOp> grouped = module.clone();

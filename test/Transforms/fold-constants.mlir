@@ -1,0 +1,115 @@
+// RUN: mopt-opt --mopt-fold-constants --split-input-file %s | FileCheck %s
+// RUN: mopt-opt --mopt-fold-constants --split-input-file --mlir-print-debuginfo %s | FileCheck %s --check-prefix=LOC
+// RUN: mopt-opt --mopt-fold-constants="slack-bytes=4" --split-input-file %s | FileCheck %s --check-prefix=SLACK
+
+// What hangs on constants only becomes a constant; what hangs on inputs stays.
+// CHECK-LABEL: func.func @chain
+// CHECK: %[[C:.*]] = mopt.constant {value = dense<[8.000000e+00, 1.000000e+01]> : tensor<2xf32>}
+// CHECK-NEXT: %[[R:.*]] = mopt.add %arg0, %[[C]]
+// CHECK-NEXT: return %[[R]]
+// The constant carries the names of all nodes that made it.
+// LOC-LABEL: func.func @chain
+// LOC: mopt.constant {{.*}} loc(#[[FUSED:.*]])
+// LOC-DAG: #[[FUSED]] = loc(fused[#[[MUL:.*]], #[[ADD:.*]]])
+// LOC-DAG: #[[MUL]] = loc("mul")
+// LOC-DAG: #[[ADD]] = loc("add")
+func.func @chain(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %a = mopt.constant {value = dense<[1.0, 2.0]> : tensor<2xf32>} : tensor<2xf32> loc("a")
+  %b = mopt.constant {value = dense<3.0> : tensor<2xf32>} : tensor<2xf32> loc("b")
+  %two = mopt.constant {value = dense<2.0> : tensor<f32>} : tensor<f32> loc("two")
+  %c = mopt.add %a, %b : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32> loc("add")
+  %d = mopt.mul %c, %two : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32> loc("mul")
+  %e = mopt.add %x, %d : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32> loc("last")
+  return %e : tensor<2xf32>
+}
+
+// -----
+
+// A size that the type says is a number, though the tensor is an input.
+// CHECK-LABEL: func.func @shape_of_input
+// CHECK: %[[C:.*]] = mopt.constant {value = dense<[3, 4]> : tensor<2xi64>}
+// CHECK-NEXT: return %[[C]]
+func.func @shape_of_input(%x: tensor<3x4xf32>) -> tensor<2xi64> {
+  %s = mopt.shape %x : (tensor<3x4xf32>) -> tensor<2xi64>
+  return %s : tensor<2xi64>
+}
+
+// -----
+
+// A symbol has no number; the known part of a shape does.
+// CHECK-LABEL: func.func @known_part
+// CHECK: mopt.shape
+// CHECK: %[[FOUR:.*]] = mopt.constant {value = dense<4> : tensor<i64>}
+// CHECK: return %{{.*}}, %[[FOUR]]
+func.func @known_part(%x: tensor<?x4xf32, #mopt.dims<[b, 4]>>) -> (tensor<2xi64>, tensor<i64>) {
+  %s = mopt.shape %x : (tensor<?x4xf32, #mopt.dims<[b, 4]>>) -> tensor<2xi64>
+  %one = mopt.constant {value = dense<1> : tensor<i64>} : tensor<i64>
+  %g = mopt.gather %s, %one {axis = 0 : i64} : (tensor<2xi64>, tensor<i64>) -> tensor<i64>
+  return %s, %g : tensor<2xi64>, tensor<i64>
+}
+
+// -----
+
+// 256 KiB from one element: refused, whatever the options allow for smaller ones.
+// CHECK-LABEL: func.func @bomb
+// CHECK: mopt.constant_of_shape
+// SLACK-LABEL: func.func @bomb
+// SLACK: mopt.constant_of_shape
+func.func @bomb() -> tensor<65536xf32> {
+  %n = mopt.constant {value = dense<65536> : tensor<1xi64>} : tensor<1xi64>
+  %v = mopt.constant {value = dense<1.0> : tensor<1xf32>} : tensor<1xf32>
+  %r = mopt.constant_of_shape %n, %v : (tensor<1xi64>, tensor<1xf32>) -> tensor<65536xf32>
+  return %r : tensor<65536xf32>
+}
+
+// -----
+
+// 32 bytes from 12 are within twice the inputs and 64 KiB, but not within twice the inputs and 4 bytes.
+// CHECK-LABEL: func.func @small
+// CHECK-NOT: mopt.constant_of_shape
+// CHECK: mopt.constant {value = dense<1.000000e+00> : tensor<8xf32>}
+// SLACK-LABEL: func.func @small
+// SLACK: mopt.constant_of_shape
+func.func @small() -> tensor<8xf32> {
+  %n = mopt.constant {value = dense<8> : tensor<1xi64>} : tensor<1xi64>
+  %v = mopt.constant {value = dense<1.0> : tensor<1xf32>} : tensor<1xf32>
+  %r = mopt.constant_of_shape %n, %v : (tensor<1xi64>, tensor<1xf32>) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// A splat is not written out to compute with it.
+// CHECK-LABEL: func.func @large_splat
+// CHECK: mopt.neg
+func.func @large_splat() -> tensor<1000x1000xf32> {
+  %v = mopt.constant {value = dense<1.0> : tensor<1000x1000xf32>} : tensor<1000x1000xf32>
+  %r = mopt.neg %v : (tensor<1000x1000xf32>) -> tensor<1000x1000xf32>
+  return %r : tensor<1000x1000xf32>
+}
+
+// -----
+
+// An op that fails stays, and fails when the model runs.
+// CHECK-LABEL: func.func @bad_index
+// CHECK: mopt.gather
+func.func @bad_index() -> tensor<1xf32> {
+  %d = mopt.constant {value = dense<[1.0, 2.0, 3.0]> : tensor<3xf32>} : tensor<3xf32>
+  %i = mopt.constant {value = dense<7> : tensor<1xi64>} : tensor<1xi64>
+  %r = mopt.gather %d, %i {axis = 0 : i64} : (tensor<3xf32>, tensor<1xi64>) -> tensor<1xf32>
+  return %r : tensor<1xf32>
+}
+
+// -----
+
+// Views of a constant share its bytes. What nobody reads is gone.
+// CHECK-LABEL: func.func @view
+// CHECK-NEXT: %[[C:.*]] = mopt.constant {value = dense<{{\[\[}}1, 2], [3, 4]]> : tensor<2x2xi32>}
+// CHECK-NEXT: return %[[C]]
+func.func @view(%x: tensor<4xf32>) -> tensor<2x2xi32> {
+  %d = mopt.constant {value = dense<[1, 2, 3, 4]> : tensor<4xi32>} : tensor<4xi32>
+  %s = mopt.constant {value = dense<[2, -1]> : tensor<2xi64>} : tensor<2xi64>
+  %dead = mopt.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+  %r = mopt.reshape %d, %s : (tensor<4xi32>, tensor<2xi64>) -> tensor<2x2xi32>
+  return %r : tensor<2x2xi32>
+}
