@@ -131,11 +131,12 @@ MOPT_INLINE uint8_t toE8M0(float value, bool saturate, int mode) {
   code = bits == 0x80000000u ? (saturate ? 0u : 0xffu) : code;
   return (uint8_t)(nan ? 0xffu : code);
 }
-/// f4e2m1: 0 0.5 1 1.5 2 3 4 6 and their negatives; always saturates, NaN becomes the largest number with its sign.
+/// f4e2m1: 0 0.5 1 1.5 2 3 4 6 and their negatives; always saturates. There is no NaN: it becomes -0, as in ONNX's tests.
 MOPT_INLINE float fromE2M1(uint8_t code) { return withSign(decodeMagnitude<1, 1>(code & 7u), (code & 8u) << 28); }
 MOPT_INLINE uint8_t toE2M1(float value) {
   uint32_t code = encodeMagnitude<1, 1>(value);
-  return (uint8_t)((code > 7 ? 7u : code) | (bitCast<uint32_t>(value) >> 28 & 8u));
+  code = (code > 7 ? 7u : code) | (bitCast<uint32_t>(value) >> 28 & 8u);
+  return (uint8_t)(value != value ? 8u : code);
 }
 
 //===----------------------------------------------------------------------===//

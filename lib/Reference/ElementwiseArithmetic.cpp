@@ -113,12 +113,14 @@ SCALAR2(xor) { return (C)((a != 0) != (b != 0)); }
 SCALAR2(bitwise_and) { return (C)(a & b); }
 SCALAR2(bitwise_or) { return (C)(a | b); }
 SCALAR2(bitwise_xor) { return (C)(a ^ b); }
-/// Elements are zero-extended to 64 bits, so that only shifts by 64 and more need care.
+/// Elements are extended to 64 bits, so that only shifts by 64 and more, and negative ones, need care: what is left then is
+/// the sign.
 SCALAR2(bit_shift) {
   uint64_t amount = (uint64_t)b & 63;
-  C shifted = attrInt(attr, MOPT_BIT_SHIFT_DIRECTION) == MOPT_BIT_SHIFT_DIRECTION_LEFT ? (C)((uint64_t)a << amount)
-                                                                                       : (C)(a >> amount);
-  return (uint64_t)b > 63 ? (C)0 : shifted;
+  bool left = attrInt(attr, MOPT_BIT_SHIFT_DIRECTION) == MOPT_BIT_SHIFT_DIRECTION_LEFT;
+  C shifted = left ? (C)((uint64_t)a << amount) : (C)(a >> amount);
+  C sign = !left && a < 0 ? (C)~(C)0 : (C)0;
+  return (uint64_t)b > 63 ? sign : shifted;
 }
 DEFINE2_T(add)
 DEFINE2_T(sub)
