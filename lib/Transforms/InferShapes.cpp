@@ -12,6 +12,11 @@ void reserveNames(Type type, ShapeContext &context) {
     dim.forEachSymbol([&](StringRef name) { context.reserveName(name); });
 }
 
+bool isNegative(DimExpr dim) {
+  auto value = dim.asConstant();
+  return value && *value < 0;
+}
+
 /// `inferred`, with what `present` says of sizes that the rule knows nothing of.
 Type merge(Type present, Type inferred, const ShapeContext &context) {
   auto have = dyn_cast<RankedTensorType>(present), want = dyn_cast<RankedTensorType>(inferred);
@@ -19,7 +24,7 @@ Type merge(Type present, Type inferred, const ShapeContext &context) {
     return inferred;
   SmallVector<DimExpr> old = dimsOf(have), dims = dimsOf(want);
   for (size_t i = 0; i < dims.size(); ++i)
-    if (context.isNew(dims[i]) && old[i])
+    if (context.isNew(dims[i]) && old[i] && !isNegative(old[i]))
       dims[i] = old[i];
   return tensorType(dims, want.getElementType());
 }
@@ -37,7 +42,8 @@ struct InferShapes : impl::InferShapesBase<InferShapes> {
       for (Type type : op->getResultTypes())
         reserveNames(type, context);
     });
-    nameInputs(func, context);
+    if (failed(nameInputs(func, context)))
+      return signalPassFailure();
     WalkResult result = func.walk([&](Operation *op) { return infer(op, context); });
     if (result.wasInterrupted())
       return signalPassFailure();
@@ -46,16 +52,21 @@ struct InferShapes : impl::InferShapesBase<InferShapes> {
     func.setFunctionType(FunctionType::get(&getContext(), func.getBody().getArgumentTypes(), results));
   }
 
-  void nameInputs(func::FuncOp func, ShapeContext &context) {
+  LogicalResult nameInputs(func::FuncOp func, ShapeContext &context) {
     for (BlockArgument argument : func.getArguments()) {
       RankedTensorType type = tensorOf(argument);
       if (!type)
         continue;
       SmallVector<DimExpr> dims = dimsOf(type);
-      for (DimExpr &dim : dims)
+      for (DimExpr &dim : dims) {
         dim = dim ? dim : context.newSymbol();
+        if (isNegative(dim))
+          return context.fail(func, "MOPT-S002",
+                              "input " + Twine(argument.getArgNumber()) + " has the negative size " + dim.str());
+      }
       set(argument, tensorType(dims, type.getElementType()));
     }
+    return success();
   }
 
   void set(Value value, Type type) {
@@ -68,7 +79,8 @@ struct InferShapes : impl::InferShapesBase<InferShapes> {
   WalkResult infer(Operation *op, ShapeContext &context) {
     if (auto group = dyn_cast<GroupOp>(op)) { // its body was walked before it
       auto yield = dyn_cast<YieldOp>(group.getBody().front().back());
-      for (auto [result, value] : llvm::zip(group.getResults(), yield ? yield.getOperands() : OperandRange(op->getOperands())))
+      for (auto [result, value] :
+           llvm::zip(group.getResults(), yield ? yield.getOperands() : OperandRange(op->getOperands())))
         set(result, value.getType());
       return WalkResult::advance();
     }

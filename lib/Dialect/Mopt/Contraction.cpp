@@ -159,8 +159,8 @@ LogicalResult ConvTransposeOp::inferTypes(ShapeContext &context, SmallVectorImpl
     } else if (window.autoPad.starts_with("SAME")) {
       out.push_back(x[i + 2] * stride);
     } else {
-      DimExpr size = (x[i + 2] - 1) * stride + more + (kernel[i] - 1) * window.dilation(i) + 1 - window.padBegin(i) -
-                     window.padEnd(i);
+      DimExpr size =
+          (x[i + 2] - 1) * stride + more + (kernel[i] - 1) * window.dilation(i) + 1 - window.padBegin(i) - window.padEnd(i);
       if (auto value = size.asConstant(); value && *value < 0)
         return rule.fail("MOPT-S012", "axis " + Twine(i + 2) + ": the padding is larger than the result");
       out.push_back(size);
@@ -211,7 +211,8 @@ struct Letters {
     ++uses[static_cast<unsigned char>(letter)];
     DimExpr joint = slot ? DimExpr::broadcast(slot, size) : size;
     if (!joint)
-      return rule.fail("MOPT-S016", "letter '" + Twine(letter) + "' stands for the sizes " + slot.str() + " and " + size.str());
+      return rule.fail("MOPT-S016",
+                       "letter '" + Twine(letter) + "' stands for the sizes " + slot.str() + " and " + size.str());
     slot = joint;
     return success();
   }

@@ -46,9 +46,7 @@ OpFoldResult TransposeOp::fold(FoldAdaptor) {
   return foldView(*this);
 }
 
-OpFoldResult ConcatOp::fold(FoldAdaptor) {
-  return getInputs().size() == 1 ? foldView(*this) : OpFoldResult();
-}
+OpFoldResult ConcatOp::fold(FoldAdaptor) { return getInputs().size() == 1 ? foldView(*this) : OpFoldResult(); }
 
 OpFoldResult ShapeOp::fold(FoldAdaptor) {
   auto [begin, end] = shapeRange(*this);

@@ -156,7 +156,8 @@ LogicalResult TransposeOp::inferTypes(ShapeContext &context, SmallVectorImpl<Typ
   }
   ArrayRef<int64_t> perm = getPermAttr().asArrayRef();
   if (perm.size() != data.size())
-    return rule.fail("MOPT-S007", "perm has " + Twine(perm.size()) + " entries for an operand of rank " + Twine(data.size()));
+    return rule.fail("MOPT-S007",
+                     "perm has " + Twine(perm.size()) + " entries for an operand of rank " + Twine(data.size()));
   SmallVector<int64_t> sorted(perm);
   if (failed(rule.axes(sorted, data.size())))
     return failure();
@@ -241,8 +242,14 @@ static DimExpr sliced(Rule &rule, DimExpr dim, DimExpr start, DimExpr end, DimEx
       return *value < 0 ? negative : nonNegative;
     return !e ? unknown : isNonNegative(e) ? nonNegative : isNonNegative(e * -1 - 1) ? negative : unknown;
   };
-  auto isLarge = [](DimExpr e) { auto v = e.asConstant(); return v && *v >= INT32_MAX; };
-  auto isSmall = [](DimExpr e) { auto v = e.asConstant(); return v && *v <= INT32_MIN; };
+  auto isLarge = [](DimExpr e) {
+    auto v = e.asConstant();
+    return v && *v >= INT32_MAX;
+  };
+  auto isSmall = [](DimExpr e) {
+    auto v = e.asConstant();
+    return v && *v <= INT32_MIN;
+  };
   auto atMost = [](DimExpr a, DimExpr b) { return isAtMost(a, b) ? a : isAtMost(b, a) ? b : DimExpr::min(a, b); };
   if (!stride || *stride == 0 || *stride < -INT32_MAX || *stride > INT32_MAX)
     return rule.context.newSymbol();
@@ -250,7 +257,10 @@ static DimExpr sliced(Rule &rule, DimExpr dim, DimExpr start, DimExpr end, DimEx
   if (startSign == unknown || endSign == unknown)
     return rule.context.newSymbol();
   if (*stride > 0) {
-    DimExpr from = isLarge(start) ? dim : isSmall(start) ? zero : startSign == negative ? clampToZero(dim + start) : atMost(start, dim);
+    DimExpr from = isLarge(start)          ? dim
+                   : isSmall(start)        ? zero
+                   : startSign == negative ? clampToZero(dim + start)
+                                           : atMost(start, dim);
     DimExpr to = isLarge(end) ? dim : isSmall(end) ? zero : endSign == negative ? clampToZero(dim + end) : atMost(end, dim);
     DimExpr length = to - from;
     if (to == dim && startSign == negative && !isSmall(start)) // dim - max(dim - k, 0)
@@ -261,8 +271,14 @@ static DimExpr sliced(Rule &rule, DimExpr dim, DimExpr start, DimExpr end, DimEx
   }
   // Backwards: the first index is at most dim - 1, the end at least -1.
   DimExpr last = dim - 1;
-  DimExpr from = isLarge(start) ? last : isSmall(start) ? zero - 1 : startSign == negative ? dim + start : atMost(start, last);
-  DimExpr to = isSmall(end) ? zero - 1 : isLarge(end) ? last : endSign == negative ? clampToZero(dim + end + 1) - 1 : atMost(end, last);
+  DimExpr from = isLarge(start)          ? last
+                 : isSmall(start)        ? zero - 1
+                 : startSign == negative ? dim + start
+                                         : atMost(start, last);
+  DimExpr to = isSmall(end)          ? zero - 1
+               : isLarge(end)        ? last
+               : endSign == negative ? clampToZero(dim + end + 1) - 1
+                                     : atMost(end, last);
   return clampToZero(from - to).ceilDiv(-*stride);
 }
 
@@ -300,12 +316,14 @@ LogicalResult SliceOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> &
     steps = Dims(axes.size(), rule.one());
   for (const auto &[values, name] : {std::pair(&starts, "starts"), std::pair(&ends, "ends"), std::pair(&steps, "steps")})
     if (*values && (*values)->size() != axes.size())
-      return rule.fail("MOPT-S018", Twine(name) + " has " + Twine((*values)->size()) + " entries for " + Twine(axes.size()) + " axes");
+      return rule.fail("MOPT-S018",
+                       Twine(name) + " has " + Twine((*values)->size()) + " entries for " + Twine(axes.size()) + " axes");
   for (auto [i, axis] : llvm::enumerate(axes)) {
     if (steps && (*steps)[i].isConstant(0))
       return rule.fail("MOPT-S009", "a step is 0, expected another number");
     DimExpr &dim = data[axis < 0 ? axis + rank : axis];
-    dim = sliced(rule, dim, starts ? (*starts)[i] : DimExpr(), ends ? (*ends)[i] : DimExpr(), steps ? (*steps)[i] : DimExpr());
+    dim =
+        sliced(rule, dim, starts ? (*starts)[i] : DimExpr(), ends ? (*ends)[i] : DimExpr(), steps ? (*steps)[i] : DimExpr());
   }
   return rule.result(data, rule.element(0), types);
 }
@@ -340,7 +358,8 @@ LogicalResult PadOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> &ty
     if (!dim)
       return rule.fail("MOPT-S002", "a size of the result does not fit in 64 bits");
     if (auto value = dim.asConstant(); value && *value < 0)
-      return rule.fail("MOPT-S012", "axis " + Twine(axis) + ": the padding cuts more than its " + before.str() + " elements");
+      return rule.fail("MOPT-S012",
+                       "axis " + Twine(axis) + ": the padding cuts more than its " + before.str() + " elements");
     if (before.isConstant(0) && getMode() != "constant" && !dim.isConstant(0))
       return rule.fail("MOPT-S012", "axis " + Twine(axis) + " is empty and has nothing to pad with in mode " + getMode());
   }
@@ -373,7 +392,8 @@ LogicalResult TileOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> &t
     return failure();
   auto repeats = context.partialValuesOf(rule.operand(1));
   if (repeats && repeats->size() != data.size())
-    return rule.fail("MOPT-S018", "repeats has " + Twine(repeats->size()) + " entries for an operand of rank " + Twine(data.size()));
+    return rule.fail("MOPT-S018",
+                     "repeats has " + Twine(repeats->size()) + " entries for an operand of rank " + Twine(data.size()));
   for (size_t i = 0; i < data.size(); ++i) {
     DimExpr count = repeats ? (*repeats)[i] : DimExpr();
     if (auto number = count.asConstant(); number && *number < 0)

@@ -101,7 +101,8 @@ LogicalResult ScatterNDOp::inferTypes(ShapeContext &context, SmallVectorImpl<Typ
   if (expected.size() != updates.size())
     return rule.fail("MOPT-S004", "updates have rank " + Twine(updates.size()) + ", expected " + Twine(expected.size()));
   for (auto [i, pair] : llvm::enumerate(llvm::zip(updates, expected)))
-    if (failed(rule.equal(std::get<0>(pair), std::get<1>(pair), "axis " + Twine(i) + " of updates and what indices address")))
+    if (failed(
+            rule.equal(std::get<0>(pair), std::get<1>(pair), "axis " + Twine(i) + " of updates and what indices address")))
       return failure();
   return rule.result(data, rule.element(0), types);
 }
@@ -168,20 +169,23 @@ LogicalResult RangeOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> &
   Type element = rule.element(0);
   DimExpr count;
   if (isa<FloatType>(element)) {
-    auto start = context.floatsOf(rule.operand(0)), limit = context.floatsOf(rule.operand(1)), delta = context.floatsOf(rule.operand(2));
+    auto start = context.floatsOf(rule.operand(0)), limit = context.floatsOf(rule.operand(1)),
+         delta = context.floatsOf(rule.operand(2));
     if (start && limit && delta && start->size() == 1 && limit->size() == 1 && delta->size() == 1) {
       if (delta->front() == 0)
         return rule.fail("MOPT-S009", "delta is 0, expected another number");
       // The difference is rounded to the type, as the operator computes it.
-      double span = element.isF64() ? limit->front() - start->front()
-                                    : static_cast<double>(static_cast<float>(limit->front()) - static_cast<float>(start->front()));
+      double span = element.isF64()
+                        ? limit->front() - start->front()
+                        : static_cast<double>(static_cast<float>(limit->front()) - static_cast<float>(start->front()));
       double n = std::ceil(span / delta->front());
       if (!(n < 9e18))
         return rule.fail("MOPT-S002", "the range has no end");
       count = rule.constant(n > 0 ? static_cast<int64_t>(n) : 0);
     }
   } else {
-    auto start = context.valuesOf(rule.operand(0)), limit = context.valuesOf(rule.operand(1)), delta = context.valuesOf(rule.operand(2));
+    auto start = context.valuesOf(rule.operand(0)), limit = context.valuesOf(rule.operand(1)),
+         delta = context.valuesOf(rule.operand(2));
     if (delta && delta->size() == 1 && delta->front().isConstant(0))
       return rule.fail("MOPT-S009", "delta is 0, expected another number");
     auto step = delta && delta->size() == 1 ? delta->front().asConstant() : std::nullopt;
@@ -198,7 +202,8 @@ LogicalResult RangeOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> &
 LogicalResult OneHotOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> &types) {
   Rule rule(*this, context);
   Dims indices, values;
-  if (failed(rule.sizes(0, indices)) || failed(checkSingle(rule, 1, "depth")) || failed(rule.vectorOf(2, rule.constant(2), "elements of values and 2")))
+  if (failed(rule.sizes(0, indices)) || failed(checkSingle(rule, 1, "depth")) ||
+      failed(rule.vectorOf(2, rule.constant(2), "elements of values and 2")))
     return failure();
   int64_t axis = getAxis();
   if (failed(rule.axis(axis, indices.size() + 1)))
@@ -255,7 +260,8 @@ LogicalResult DepthToSpaceOp::inferTypes(ShapeContext &context, SmallVectorImpl<
   Rule rule(*this, context);
   Dims x;
   FailureOr<int64_t> block = blockSize(rule, getBlocksizeAttr());
-  if (failed(block) || failed(rule.sizes(0, x, 4)) || failed(checkDivides(rule, x[1], *block * *block, "the number of channels")))
+  if (failed(block) || failed(rule.sizes(0, x, 4)) ||
+      failed(checkDivides(rule, x[1], *block * *block, "the number of channels")))
     return failure();
   return rule.result({x[0], x[1].floorDiv(*block * *block), x[2] * *block, x[3] * *block}, rule.element(0), types);
 }
@@ -277,7 +283,8 @@ LogicalResult ReverseSequenceOp::inferTypes(ShapeContext &context, SmallVectorIm
   if (failed(rule.sizesAtLeast(0, x, 2)) || failed(rule.axis(batch, x.size())) || failed(rule.axis(time, x.size())))
     return failure();
   if (batch == time || batch > 1 || time > 1)
-    return rule.fail("MOPT-S009", "batch_axis is " + Twine(batch) + " and time_axis " + Twine(time) + ", expected 0 and 1 in either order");
+    return rule.fail("MOPT-S009", "batch_axis is " + Twine(batch) + " and time_axis " + Twine(time) +
+                                      ", expected 0 and 1 in either order");
   if (failed(rule.vectorOf(1, x[batch], "elements of sequence_lens and the batch")))
     return failure();
   return rule.result(x, rule.element(0), types);

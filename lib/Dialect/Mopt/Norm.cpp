@@ -98,7 +98,8 @@ LogicalResult GroupNormOp::inferTypes(ShapeContext &context, SmallVectorImpl<Typ
   DimExpr scales = getScalePerGroup() ? rule.constant(groups) : x[1];
   for (unsigned i = 1; i <= 2; ++i)
     if (failed(rule.vectorOf(i, scales,
-                             getScalePerGroup() ? "elements of scale and bias and groups" : "elements of scale and bias and channels")))
+                             getScalePerGroup() ? "elements of scale and bias and groups"
+                                                : "elements of scale and bias and channels")))
       return failure();
   return rule.result(x, rule.element(0), types);
 }

@@ -23,8 +23,8 @@ static LogicalResult checkScales(Rule &rule, ArrayRef<DimExpr> x, int64_t axis, 
     return rule.fail("MOPT-S009", "block_size is " + Twine(block) + ", expected 0 or more");
   if (block > 0) {
     if (scale.size() != x.size())
-      return rule.fail("MOPT-S004", "block scales have rank " + Twine(scale.size()) + ", expected that of the input, " +
-                                        Twine(x.size()));
+      return rule.fail("MOPT-S004",
+                       "block scales have rank " + Twine(scale.size()) + ", expected that of the input, " + Twine(x.size()));
     if (failed(rule.axis(axis, x.size())))
       return failure();
     for (size_t i = 0; i < x.size(); ++i) {

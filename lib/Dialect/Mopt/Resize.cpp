@@ -59,7 +59,10 @@ LogicalResult ResizeOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> 
   int64_t rank = x.size();
   Value scales = rule.operand(2), sizes = rule.operand(3);
   // Old exporters leave an input out by giving it no elements.
-  auto isEmpty = [](Value v) { auto type = v ? tensorOf(v) : RankedTensorType(); return type && llvm::is_contained(type.getShape(), 0); };
+  auto isEmpty = [](Value v) {
+    auto type = v ? tensorOf(v) : RankedTensorType();
+    return type && llvm::is_contained(type.getShape(), 0);
+  };
   if (scales && sizes && isEmpty(scales))
     scales = {};
   if (scales && sizes && isEmpty(sizes))

@@ -185,7 +185,9 @@ ValueReader::Values ValueReader::where(WhereOp op) {
   if (!c || !x || !y || c->empty() || x->empty() || y->empty())
     return std::nullopt;
   size_t n = std::max({c->size(), x->size(), y->size()});
-  auto at = [](const Dims &values, size_t i) { return values.size() == 1 ? values[0] : i < values.size() ? values[i] : DimExpr(); };
+  auto at = [](const Dims &values, size_t i) {
+    return values.size() == 1 ? values[0] : i < values.size() ? values[i] : DimExpr();
+  };
   for (Value v : op->getOperands())
     if (tensorOf(v).getRank() > 1)
       return std::nullopt;
@@ -199,8 +201,8 @@ ValueReader::Values ValueReader::where(WhereOp op) {
 }
 
 ValueReader::Values ValueReader::elementwise(Operation *op) {
-  bool isFloat = op->getNumOperands() && tensorOf(op->getOperand(0)) &&
-                 isa<FloatType>(tensorOf(op->getOperand(0)).getElementType());
+  bool isFloat =
+      op->getNumOperands() && tensorOf(op->getOperand(0)) && isa<FloatType>(tensorOf(op->getOperand(0)).getElementType());
   auto less = [&](DimExpr a, DimExpr b) { return boolean(isLess(a, b)); };
   auto lessOrEqual = [&](DimExpr a, DimExpr b) {
     auto greater = isLess(b, a);
@@ -451,8 +453,9 @@ ValueReader::Values ValueReader::repeat(Value x, Value result) {
     return std::nullopt;
   if (values->size() == 1)
     return Dims(*count, values->front());
-  return static_cast<int64_t>(values->size()) == *count && tensorOf(x).getShape() == tensorOf(result).getShape() ? values
-                                                                                                                 : std::nullopt;
+  return static_cast<int64_t>(values->size()) == *count && tensorOf(x).getShape() == tensorOf(result).getShape()
+             ? values
+             : std::nullopt;
 }
 
 ValueReader::Values ValueReader::dispatch(Operation *op, Value result) {
@@ -484,9 +487,11 @@ ValueReader::Values ValueReader::dispatch(Operation *op, Value result) {
       .Case<ExpandOp, TileOp>([&](auto) { return atLeast(1) ? repeat(op->getOperand(0), result) : std::nullopt; })
       .Case<ConstantOfShapeOp>([&](auto) { return atLeast(2) ? repeat(op->getOperand(1), result) : std::nullopt; })
       .Default([&](Operation *op) -> Values {
-        unsigned least = isa<WhereOp>(op) ? 3 : isa<CastOp, NotOp, NegOp, AbsOp, ReluOp, FloorOp, CeilOp, RoundOp>(op) ? 1 : 2;
+        unsigned least = isa<WhereOp>(op)                                                         ? 3
+                         : isa<CastOp, NotOp, NegOp, AbsOp, ReluOp, FloorOp, CeilOp, RoundOp>(op) ? 1
+                                                                                                  : 2;
         return atLeast(least) && llvm::all_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>) ? elementwise(op)
-                                                                                                    : std::nullopt;
+                                                                                                      : std::nullopt;
       });
 }
 

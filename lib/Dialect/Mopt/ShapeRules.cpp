@@ -16,7 +16,8 @@ static bool isNonNegative(DimExpr dim, unsigned depth) {
   DimAttr attr = dim.attr();
   auto arg = [&](unsigned i) { return DimExpr(dyn_cast<DimAttr>(attr.getArgs()[i])); };
   auto all = [&] {
-    return llvm::all_of(attr.getArgs(), [&](Attribute a) { return isNonNegative(DimExpr(dyn_cast<DimAttr>(a)), depth + 1); });
+    return llvm::all_of(attr.getArgs(),
+                        [&](Attribute a) { return isNonNegative(DimExpr(dyn_cast<DimAttr>(a)), depth + 1); });
   };
   switch (attr.getKind()) {
   case DimKind::Const:
@@ -137,9 +138,12 @@ LogicalResult Rule::sizes(unsigned index, Dims &dims, int64_t rank) {
   if (type.getRank() > maxRank)
     return fail("MOPT-S005", "operand " + Twine(index) + " has rank " + Twine(type.getRank()) + ", expected at most 8");
   dims.assign(dimsOf(type));
-  for (DimExpr &dim : dims)
+  for (DimExpr &dim : dims) {
     if (!dim)
       dim = context.newSymbol();
+    if (auto value = dim.asConstant(); value && *value < 0) // `?` whose expression says so
+      return fail("MOPT-S002", "operand " + Twine(index) + " has a negative size: " + text(dims));
+  }
   return success();
 }
 
@@ -304,8 +308,8 @@ LogicalResult Rule::window(const Window &w, ArrayRef<DimExpr> spatial, ArrayRef<
     DimExpr extent = (kernel[i] - 1) * w.dilation(i) + 1;
     DimExpr room = spatial[i] + begin + end - extent;
     if (auto value = room.asConstant(); value && *value < 0)
-      return fail("MOPT-S012", "axis " + Twine(i + 2) + ": the kernel covers " + extent.str() + ", the padded input has only " +
-                                   (spatial[i] + begin + end).str());
+      return fail("MOPT-S012", "axis " + Twine(i + 2) + ": the kernel covers " + extent.str() +
+                                   ", the padded input has only " + (spatial[i] + begin + end).str());
     if (w.ceilMode) {
       // A last window that starts in the padding on the right is dropped: ceil(room / stride) + 1, but at most as many
       // windows as start before the padding. Both are ceilings over the same stride, so the smaller numerator decides.

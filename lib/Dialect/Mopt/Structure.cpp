@@ -75,7 +75,8 @@ LogicalResult GroupOp::verify() {
            << getNumResults() << " results and yields " << yield.getNumOperands() << " values";
   for (auto [value, result] : llvm::zip(yield.getOperands(), getResults()))
     if (value.getType() != result.getType())
-      return emitError("MOPT-S017: a value of type ") << value.getType() << " is yielded for a result of " << result.getType();
+      return emitError("MOPT-S017: a value of type ")
+             << value.getType() << " is yielded for a result of " << result.getType();
   return success();
 }
 

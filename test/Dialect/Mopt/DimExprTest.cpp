@@ -28,6 +28,10 @@ TEST_F(DimExprTest, EqualSizesAreOneObject) {
   EXPECT_EQ(DimExpr::max(a, a + 2), a + 2);
   EXPECT_EQ(a.mod(number(1)), number(0));
   EXPECT_EQ(DimExpr::broadcast(a, number(1)), a);
+  // A table cut to a length, broadcast with that length: the length, or the run is an error.
+  EXPECT_EQ(DimExpr::broadcast(DimExpr::min(number(512), a), a), a);
+  EXPECT_EQ(DimExpr::broadcast(a, DimExpr::min(a, number(512))), a);
+  EXPECT_NE(DimExpr::broadcast(DimExpr::min(number(0), a), a), a);
 }
 
 TEST_F(DimExprTest, NullAbsorbs) {

@@ -1,7 +1,7 @@
 //===- ShapeRulesTest.cpp - rules answer for every op, whatever its operands and attributes are -------------------===//
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mopt/Dialect/Mopt/Mopt.h"
 #include "mopt/Dialect/Mopt/OpTable.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <gtest/gtest.h>
 #include <random>
 
@@ -25,8 +25,8 @@ private:
   int64_t pick(int64_t n) { return static_cast<int64_t>(random() % n); }
 
   Type element() {
-    Type types[] = {builder.getF32Type(), builder.getF16Type(), builder.getI64Type(), builder.getI32Type(),
-                    builder.getI1Type(), builder.getIntegerType(8)};
+    Type types[] = {builder.getF32Type(), builder.getF16Type(), builder.getI64Type(),
+                    builder.getI32Type(), builder.getI1Type(),  builder.getIntegerType(8)};
     return pick(3) ? types[pick(3) * 2 % 6] : types[pick(6)];
   }
   RankedTensorType tensor() {

@@ -56,3 +56,10 @@ func.func @yields(%x: tensor<2xf32>) {
   }
   return
 }
+
+// -----
+
+// expected-error@+1 {{MOPT-S002: func.func: input 0 has the negative size -3}}
+func.func @negative(%x: tensor<?xf32, #mopt.dims<[-3]>>) {
+  return
+}
