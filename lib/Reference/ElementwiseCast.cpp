@@ -1,7 +1,8 @@
 //===- ElementwiseCast.cpp - Cast, and typed access for the loop emitter ------------------------------------------===//
 //
 // mopt_s_cast_<from>_<to>: from a compute type to an element type; the result is in the natural compute type of `to` and
-// holds what an element can hold, so that mopt_st_<to> stores it as it is.
+// holds what an element can hold, so that mopt_st_<to> stores it as it is. One argument; casts to the 8-bit floats have
+// Cast's attributes as the second.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "Elementwise.h"
@@ -52,36 +53,56 @@ MOPT_REFERENCE_FUNCTION(cast) {
   });
 }
 
-// name, tag, natural compute type
-#define MOPT_ELEMENT_TYPES(X)                                                                                          \
-  X(f16, MOPT_F16, float) X(bf16, MOPT_BF16, float) X(f32, MOPT_F32, float) X(f64, MOPT_F64, double)                   \
-  X(f8e4m3fn, MOPT_F8E4M3FN, float) X(f8e4m3fnuz, MOPT_F8E4M3FNUZ, float) X(f8e5m2, MOPT_F8E5M2, float)                \
-  X(f8e5m2fnuz, MOPT_F8E5M2FNUZ, float) X(f8e8m0, MOPT_F8E8M0, float) X(f4e2m1, MOPT_F4E2M1, float)                    \
-  X(i2, MOPT_I2, int64_t) X(i4, MOPT_I4, int64_t) X(i8, MOPT_I8, int64_t) X(i16, MOPT_I16, int64_t)                    \
-  X(i32, MOPT_I32, int64_t) X(i64, MOPT_I64, int64_t) X(u2, MOPT_U2, uint64_t) X(u4, MOPT_U4, uint64_t)                \
-  X(u8, MOPT_U8, uint64_t) X(u16, MOPT_U16, uint64_t) X(u32, MOPT_U32, uint64_t) X(u64, MOPT_U64, uint64_t)            \
-  X(bool, MOPT_BOOL, uint64_t)
-
-// Through one element in memory, which becomes a register: so Cast and tensors cannot differ.
+// Casts go through one element in memory, which becomes a register: so they and tensors cannot differ.
 #define CAST(from, From, to, tag, To)                                                                                  \
+  extern "C" To mopt_s_cast_##from##_##to(From x);                                                                     \
+  extern "C" To mopt_s_cast_##from##_##to(From x) {                                                                    \
+    uint64_t element = 0;                                                                                              \
+    storeCast<From>(&element, tag, 0, x, false, 0);                                                                    \
+    return loadAt<To>(&element, tag, 0);                                                                               \
+  }
+#define CAST8(from, From, to, tag, To)                                                                                 \
   extern "C" To mopt_s_cast_##from##_##to(From x, const mopt_attr *attr);                                              \
   extern "C" To mopt_s_cast_##from##_##to(From x, const mopt_attr *attr) {                                             \
     uint64_t element = 0;                                                                                              \
-    constexpr bool eightBits = tag >= MOPT_F8E4M3FN && tag <= MOPT_F8E5M2FNUZ;                                         \
-    storeCast<From>(&element, tag, 0, x, eightBits || tag == MOPT_F8E8M0 ? saturates(attr) : false,                    \
-                    tag == MOPT_F8E8M0 ? roundMode(attr) : 0);                                                         \
+    storeCast<From>(&element, tag, 0, x, saturates(attr), roundMode(attr));                                            \
     return loadAt<To>(&element, tag, 0);                                                                               \
   }
-#define ELEMENT(name, tag, Natural)                                                                                    \
+#define CASTS(CAST, name, tag, Natural)                                                                                \
   CAST(f32, float, name, tag, Natural)                                                                                 \
   CAST(f64, double, name, tag, Natural)                                                                                \
   CAST(i64, int64_t, name, tag, Natural)                                                                               \
-  CAST(u64, uint64_t, name, tag, Natural)                                                                              \
+  CAST(u64, uint64_t, name, tag, Natural)
+#define ACCESS(name, tag, Natural)                                                                                     \
   extern "C" Natural mopt_ld_##name(const void *base, int64_t index);                                                  \
   extern "C" Natural mopt_ld_##name(const void *base, int64_t index) { return loadAt<Natural>(base, tag, index); }     \
   extern "C" void mopt_st_##name(void *base, int64_t index, Natural v);                                                \
   extern "C" void mopt_st_##name(void *base, int64_t index, Natural v) { storeAt<Natural>(base, tag, index, v); }
-MOPT_ELEMENT_TYPES(ELEMENT)
+#define ELEMENT(name, tag, Natural) CASTS(CAST, name, tag, Natural) ACCESS(name, tag, Natural)
+#define ELEMENT8(name, tag) CASTS(CAST8, name, tag, float) ACCESS(name, tag, float)
+ELEMENT(f16, MOPT_F16, float)
+ELEMENT(bf16, MOPT_BF16, float)
+ELEMENT(f32, MOPT_F32, float)
+ELEMENT(f64, MOPT_F64, double)
+ELEMENT8(f8e4m3fn, MOPT_F8E4M3FN)
+ELEMENT8(f8e4m3fnuz, MOPT_F8E4M3FNUZ)
+ELEMENT8(f8e5m2, MOPT_F8E5M2)
+ELEMENT8(f8e5m2fnuz, MOPT_F8E5M2FNUZ)
+ELEMENT8(f8e8m0, MOPT_F8E8M0)
+ELEMENT(f4e2m1, MOPT_F4E2M1, float)
+ELEMENT(i2, MOPT_I2, int64_t)
+ELEMENT(i4, MOPT_I4, int64_t)
+ELEMENT(i8, MOPT_I8, int64_t)
+ELEMENT(i16, MOPT_I16, int64_t)
+ELEMENT(i32, MOPT_I32, int64_t)
+ELEMENT(i64, MOPT_I64, int64_t)
+ELEMENT(u2, MOPT_U2, uint64_t)
+ELEMENT(u4, MOPT_U4, uint64_t)
+ELEMENT(u8, MOPT_U8, uint64_t)
+ELEMENT(u16, MOPT_U16, uint64_t)
+ELEMENT(u32, MOPT_U32, uint64_t)
+ELEMENT(u64, MOPT_U64, uint64_t)
+ELEMENT(bool, MOPT_BOOL, uint64_t)
 
 // From f64 with one rounding.
 #define STORE_F64(name, tag)                                                                                           \

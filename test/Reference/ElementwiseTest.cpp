@@ -7,6 +7,14 @@ using namespace mopt_test;
 using Longs = std::vector<int64_t>;
 using Floats = std::vector<float>;
 
+extern "C" {
+int64_t mopt_s_cast_f32_i8(float);
+int64_t mopt_s_cast_f32_i64(float);
+float mopt_s_cast_f64_f16(double);
+float mopt_s_cast_f32_f8e4m3fn(float, const mopt_attr *);
+uint64_t mopt_s_cast_f32_bool(float);
+}
+
 namespace {
 template <class E> std::vector<E> binary(mopt_reference f, std::vector<E> a, std::vector<E> b, const Attributes &attr = Attributes()) {
   Buffer<E> x({(int64_t)a.size()}, a), y({(int64_t)b.size()}, b), r({(int64_t)a.size()});
@@ -96,6 +104,16 @@ TEST(Elementwise, CastAndTypes) {
   x.tensor.type = MOPT_STRING;
   EXPECT_EQ(call(mopt_ref_cast, {x.tensor}, {small.tensor}, cast), MOPT_STEP_TYPE);
   EXPECT_EQ(call(mopt_ref_add, {x.tensor, x.tensor}, {small.tensor}), MOPT_STEP_TYPE);
+}
+TEST(Elementwise, ScalarCasts) {
+  EXPECT_EQ(mopt_s_cast_f32_i8(300.0f), 127);
+  EXPECT_EQ(mopt_s_cast_f32_i64(-1.9f), -1);
+  EXPECT_EQ(mopt_s_cast_f32_bool(0.5f), 1u);
+  // One rounding: through f32, this would become a tie and go to the even number below.
+  EXPECT_EQ(mopt_s_cast_f64_f16(1.0 + std::ldexp(1.0, -11) + std::ldexp(1.0, -40)), 1.0f + std::ldexp(1.0f, -10));
+  Attributes cast;
+  cast.set(MOPT_CAST_SATURATE, {1}).set(MOPT_CAST_ROUND_MODE, {0});
+  EXPECT_EQ(mopt_s_cast_f32_f8e4m3fn(1e9f, cast.slots.data()), 448.0f);
 }
 TEST(Elementwise, WhereKeepsBits) {
   Buffer<uint8_t> c({2}, {1, 0}, MOPT_BOOL);
