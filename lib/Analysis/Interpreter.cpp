@@ -356,9 +356,13 @@ LogicalResult Interpreter::bindSizes(Operation *op, Type type, const TensorData 
   auto mismatch = [&](StringRef code) {
     std::string text;
     llvm::raw_string_ostream os(text);
-    os << what << " has " << (tensor.isAbsent() ? "no value" : "") << " element type " << tensor.dtype << ", sizes [";
-    llvm::interleaveComma(tensor.dims, os);
-    os << "], which does not fit " << type;
+    if (RankedTensorType own = tensor.isAbsent() ? RankedTensorType() : tensor.type(context)) {
+      os << what << " has elements of " << own.getElementType() << " and sizes [";
+      llvm::interleaveComma(tensor.dims, os);
+      os << "], which do not fit " << type;
+    } else {
+      os << what << " has no value, expected " << type;
+    }
     return fail(op, code, text);
   };
   StringRef code = isa<func::FuncOp>(op) ? "MOPT-V004" : "MOPT-V006";
