@@ -142,12 +142,13 @@ MOPT_REFERENCE_FUNCTION(depth_to_space) {
 MOPT_REFERENCE_FUNCTION(space_to_depth) {
   const mopt_tensor &wide = in[0], &deep = out[0];
   int64_t b = attrInt(attr, MOPT_SPACE_TO_DEPTH_BLOCKSIZE), channels = wide.dims[1];
+  bool depthFirst = attrInt(attr, MOPT_SPACE_TO_DEPTH_MODE) == MOPT_SPACE_TO_DEPTH_MODE_DCR;
   if (int32_t status = checkBlocks(deep, wide, b, fault)) return status;
   return withElement(deep.type, [&](auto kind) -> int32_t {
     auto from = kind.of(wide), to = kind.of(deep);
     return forEachIndex(deep.dims, 4, begin, end, [&](const int64_t *i, int64_t) -> int32_t {
-      int64_t inBlock = i[1] / channels;
-      const int64_t source[] = {i[0], i[1] % channels, i[2] * b + inBlock / b, i[3] * b + inBlock % b};
+      int64_t inBlock = depthFirst ? i[1] / channels : i[1] % (b * b), c = depthFirst ? i[1] % channels : i[1] / (b * b);
+      const int64_t source[] = {i[0], c, i[2] * b + inBlock / b, i[3] * b + inBlock % b};
       to.set(offsetOf(deep, i), from.get(offsetOf(wide, source)));
       return MOPT_STEP_OK;
     });

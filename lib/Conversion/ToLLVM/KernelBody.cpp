@@ -232,6 +232,38 @@ Type KernelBody::kindType(char kind) {
   return kind == 'f' ? builder.getF32Type() : kind == 'd' ? Type(builder.getF64Type()) : builder.getI64Type();
 }
 
+/// Names of element types in scalar functions; those that isLoopElementwise lets through.
+static StringRef dtypeName(Type element) {
+  switch (onnxType(element)) {
+  case MOPT_F32:
+    return "f32";
+  case MOPT_F64:
+    return "f64";
+  case MOPT_F16:
+    return "f16";
+  case MOPT_BF16:
+    return "bf16";
+  case MOPT_BOOL:
+    return "bool";
+  case MOPT_I8:
+    return "i8";
+  case MOPT_I16:
+    return "i16";
+  case MOPT_I32:
+    return "i32";
+  case MOPT_U8:
+    return "u8";
+  case MOPT_U16:
+    return "u16";
+  case MOPT_U32:
+    return "u32";
+  case MOPT_U64:
+    return "u64";
+  default:
+    return "i64";
+  }
+}
+
 static StringRef kindName(char kind) { return kind == 'f' ? "f32" : kind == 'd' ? "f64" : kind == 'i' ? "i64" : "u64"; }
 
 KernelBody::Scalar KernelBody::load(Value base, Value index, Type element) {
@@ -297,14 +329,10 @@ KernelBody::Scalar KernelBody::scalarOp(kernel::ScalarOp op, ArrayRef<Scalar> op
   StringRef signature = row->scalar;
   if (signature == "cast") {
     Scalar x = operands.front();
-    if (element.isInteger(1)) {
-      Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(x.value.getType()));
-      Value bit = isa<FloatType>(x.value.getType())
-                      ? arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, x.value, zero).getResult()
-                      : arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, x.value, zero).getResult();
-      return {arith::ExtUIOp::create(builder, loc, builder.getI64Type(), bit), 'u'};
-    }
-    return wrap(convert(x, resultKind), element);
+    // Rounds and clamps to the element type once, as the tensor function does.
+    std::string name = ("mopt_s_cast_" + kindName(x.kind) + "_" + dtypeName(element)).str();
+    LLVM::LLVMFuncOp callee = emitter.declare(name, kindType(resultKind), {kindType(x.kind)});
+    return {LLVM::CallOp::create(builder, loc, callee, ValueRange{x.value}).getResult(), resultKind};
   }
   auto [arguments, result] = signature.split("->");
   // The compute type of the operands that share one: equal, integers as signed, everything else in double.

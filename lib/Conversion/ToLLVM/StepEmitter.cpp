@@ -196,6 +196,9 @@ FailureOr<StepCode> StepEmitter::emit(GroupOp group) {
   }
   int64_t perUnit = std::max<int64_t>(1, guess(work) / std::max<int64_t>(1, guess(units)));
   int64_t grain = std::max<int64_t>(1, chunkWork / perUnit);
+  // Two chunks must not write one byte.
+  if (llvm::any_of(dps.getDpsInits(), [&](Value out) { return storedBits(plan.view(out).element) < 8; }))
+    grain = int64_t(1) << 40; // one chunk; an empty result still has none
   step.chunks = units.ceilDiv(grain);
   step.bytes = bytes;
 

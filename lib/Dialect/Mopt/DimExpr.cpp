@@ -294,6 +294,18 @@ DimExpr DimExpr::broadcast(DimExpr a, DimExpr b) {
   auto x = a.asConstant(), y = b.asConstant();
   if (x && y)
     return {};
+  // bcast(min(c, b), b) with c >= 1: either the minimum is b, or no broadcast exists and the run ends with an error.
+  // Tables of positions, cut to the length of a sequence and added to it, have this form.
+  auto isCut = [](DimExpr cut, DimExpr whole) {
+    if (cut.attr().getKind() != DimKind::Min)
+      return false;
+    DimExpr p(cast<DimAttr>(cut.attr().getArgs()[0])), q(cast<DimAttr>(cut.attr().getArgs()[1]));
+    return (p == whole && q.asConstant().value_or(0) >= 1) || (q == whole && p.asConstant().value_or(0) >= 1);
+  };
+  if (isCut(a, b))
+    return b;
+  if (isCut(b, a))
+    return a;
   // A number other than 1 decides: the other size must be it or 1, which is checked when the model runs.
   if (x)
     return a;

@@ -123,10 +123,6 @@ bool isLoopElementwise(Operation *op) {
       if (!have || !want || (have != want && !have.isConstant(1)))
         return false;
   }
-  // Out-of-range float to integer clamps to the type, which the reference does and a plain truncation does not.
-  if (StringRef(row->mnemonic) == "cast" && isa<FloatType>(tensorOf(op->getOperand(0)).getElementType()) &&
-      isa<IntegerType>(type.getElementType()) && !type.getElementType().isInteger(1) && storedBits(type.getElementType()) < 64)
-    return false;
   return true;
 }
 

@@ -101,7 +101,7 @@ def Mopt_CastOp : Mopt_Op<"cast", [Pure]> {
   let scalar = "cast";
   let arguments = (ins T_Any:$x, Int<1>:$saturate, Choice<["up", "down", "nearest"]>:$round_mode);
   let results = (outs T_Any:$y);
-  let undefinedWhen = "float to integer out of range: clamped; NaN: 0";
+  let undefinedWhen = "float to integer out of range: clamped, to 2- and 4-bit integers wrapped; NaN: 0";
   let hasFolder = 1;
 }
 
@@ -158,7 +158,7 @@ def Mopt_BitwiseXorOp : Mopt_Binary<"bitwise_xor", T_Num, "II->I"> { let onnx = 
 def Mopt_BitShiftOp : Mopt_Binary<"bit_shift", T_Num, "II->I"> {
   let onnx = [Onnx<"BitShift", 11>];
   let arguments = (ins T_Num:$a, T_Num:$b, Choice<["LEFT", "RIGHT"]>:$direction);
-  let undefinedWhen = "shift by the width of the type or more: 0";
+  let undefinedWhen = "shift by the width of the type or more: 0, right shifts of negative numbers -1";
 }
 /// min(max(x, low), high); a bound that ONNX leaves out is the limit of the type.
 def Mopt_ClipOp : Mopt_Elementwise<"clip", "TTT->T"> {

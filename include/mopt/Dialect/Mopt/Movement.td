@@ -157,7 +157,7 @@ def Mopt_DepthToSpaceOp : Mopt_Movement<"depth_to_space"> {
 }
 def Mopt_SpaceToDepthOp : Mopt_Movement<"space_to_depth"> {
   let onnx = [Onnx<"SpaceToDepth", 1>];
-  let arguments = (ins T_Any:$input, I64Attr:$blocksize);
+  let arguments = (ins T_Any:$input, I64Attr:$blocksize, Choice<["DCR", "CRD"]>:$mode);
   let results = (outs T_Any:$output);
 }
 def Mopt_ReverseSequenceOp : Mopt_Movement<"reverse_sequence"> {

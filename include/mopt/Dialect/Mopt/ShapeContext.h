@@ -2,10 +2,10 @@
 #ifndef MOPT_DIALECT_MOPT_SHAPECONTEXT_H
 #define MOPT_DIALECT_MOPT_SHAPECONTEXT_H
 
-#include "mopt/Dialect/Mopt/DimExpr.h"
-#include "mopt/Support/LLVM.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Value.h"
+#include "mopt/Dialect/Mopt/DimExpr.h"
+#include "mopt/Support/LLVM.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringSet.h"
 
