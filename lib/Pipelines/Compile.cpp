@@ -5,6 +5,7 @@
 #include "mopt/Package/Package.h"
 #include "mopt/Pipelines/Pipelines.h"
 #include "mopt/Runtime/planner.h"
+#include "mopt/Support/Checked.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/Passes.h"
@@ -57,7 +58,7 @@ public:
       finish(phases()[i].name);
     }
     if (*last < phases().size())
-      return writeText(module);
+      return CompileStatus::ok; // the caller writes the module: its weights are the importer's business
     return generate(*target);
   }
 
@@ -141,6 +142,35 @@ private:
     report.buffers = plan.buffers.size();
     report.symbols = plan.symbols.size();
     report.weightBytes = plan.weightBytes;
+    report.arenaBytes = arenaOf(plan);
+  }
+
+  /// Peak of the arena of a plan without symbols, by the planner that the runtime uses; -1 for others.
+  int64_t arenaOf(const Plan &plan) {
+    std::vector<mopt_plan_item> items;
+    for (const PlanBuffer &buffer : plan.buffers) {
+      if (buffer.kind != MOPT_BUF_ARENA)
+        continue;
+      int64_t elements = 1;
+      for (mopt_size dim : buffer.dims) {
+        auto product = dim < 0 ? std::nullopt : checked::mul<int64_t>(elements, dim);
+        if (!product)
+          return -1;
+        elements = *product;
+      }
+      auto bits = checked::mul<int64_t>(elements, storedBits(elementType(module.getContext(), buffer.dtype)));
+      if (!bits)
+        return -1;
+      mopt_plan_item item = {};
+      item.bytes = (*bits + 7) / 8;
+      item.first = buffer.firstStep;
+      item.last = buffer.lastStep;
+      item.align = MOPT_ALIGNMENT;
+      items.push_back(item);
+    }
+    std::vector<uint64_t> scratch(mopt_plan_scratch_bytes(items.size()) / sizeof(uint64_t) + 1);
+    uint64_t bytes = 0;
+    return mopt_plan_arena(items.data(), items.size(), scratch.data(), &bytes) == 0 ? static_cast<int64_t>(bytes) : -1;
   }
 
   ModuleOp module;

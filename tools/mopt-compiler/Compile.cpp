@@ -3,6 +3,7 @@
 #include "mopt/Package/Package.h"
 #include "mopt/Pipelines/Compile.h"
 #include "mopt/Pipelines/Pipelines.h"
+#include "mopt/Transforms/Passes.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -24,6 +25,9 @@ int run(const Options &given) {
   OwningOpRef<ModuleOp> module = loadModule(options.input, context.get(), options.import);
   if (!module)
     return BadInput;
+  // The importer binds shapes of ONNX models; a module is bound here.
+  if (!StringRef(options.input).ends_with(".onnx") && failed(bindShapes(*module, options.import.shapes)))
+    return BadInput;
   for (const auto &[name, sizes] : options.import.shapes) {
     std::string text;
     for (int64_t size : sizes)
@@ -38,6 +42,9 @@ int run(const Options &given) {
   CompileStatus status = compile(*module, options.compile, report);
   if (status != CompileStatus::ok)
     return status == CompileStatus::badInput ? BadInput : InternalFault;
+  // A phase above code is a module again, which any command can read: text, and its weights beside it.
+  if (*findPhase(options.compile.toPhase) < phases().size() && failed(saveModule(*module, options.compile.output)))
+    return BadInput;
   if (!options.report.empty()) {
     std::string text = toJson(report), error;
     if (!writeFile(ArrayRef<char>(text.data(), text.size()), options.report, 0644, error)) {

@@ -14,8 +14,8 @@ struct CompileOptions {
   std::string triple; // empty: this machine
   std::string cpu;    // empty: native here, a baseline elsewhere; see TargetSpec
   std::string toPhase = "llvm"; // stop after this phase
-  std::string emit = "so";      // so, obj, llvm, asm, mlir; a phase before llvm implies mlir
-  std::string output;           // path; empty with mlir: the module stays in memory only
+  std::string emit = "so";      // so, obj, llvm, asm, mlir (step functions); nothing is written before phase llvm
+  std::string output;           // path
   bool verifyEach = true;       // run MLIR's verifier after every pass
   std::vector<std::pair<std::string, std::string>> recorded; // options to keep in the manifest, no paths
   /// Called when a phase ends; for progress.

@@ -3,6 +3,14 @@
 #define MOPT_TRANSFORMS_PASSES
 include "mlir/Pass/PassBase.td"
 
+def BindShapes : Pass<"mopt-bind-shapes", "::mlir::ModuleOp"> {
+  let summary = "Gives symbols of input shapes a number";
+  let description = [{
+    A size given for an axis of an input holds wherever its symbol stands. Example: `--mopt-bind-shapes=shapes=x=1x3x224x224`.
+    Before phase `kernels`, where sizes leave the types.
+  }];
+  let options = [ListOption<"shapes", "shapes", "std::string", "NAME=SIZExSIZE..., '?' keeps an axis">];
+}
 def FoldConstants : Pass<"mopt-fold-constants", "::mlir::ModuleOp"> {
   let summary = "Evaluates what does not depend on inputs";
   let description = [{
