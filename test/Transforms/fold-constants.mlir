@@ -92,11 +92,11 @@ func.func @large_splat() -> tensor<1000x1000xf32> {
 
 // An op that fails stays, and fails when the model runs.
 // CHECK-LABEL: func.func @bad_index
-// CHECK: mopt.gather
+// CHECK: mopt.gather_nd
 func.func @bad_index() -> tensor<1xf32> {
   %d = mopt.constant {value = dense<[1.0, 2.0, 3.0]> : tensor<3xf32>} : tensor<3xf32>
-  %i = mopt.constant {value = dense<7> : tensor<1xi64>} : tensor<1xi64>
-  %r = mopt.gather %d, %i {axis = 0 : i64} : (tensor<3xf32>, tensor<1xi64>) -> tensor<1xf32>
+  %i = mopt.constant {value = dense<7> : tensor<1x1xi64>} : tensor<1x1xi64>
+  %r = mopt.gather_nd %d, %i {batch_dims = 0 : i64} : (tensor<3xf32>, tensor<1x1xi64>) -> tensor<1xf32>
   return %r : tensor<1xf32>
 }
 
