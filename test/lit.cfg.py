@@ -12,7 +12,7 @@ config.excludes = ["Inputs", "architecture", "cases", "conformance", "e2e", "mod
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.build, "test")
 # A rewrite that never ends is a common mistake: no test may run for ever, also when lit is called without --timeout.
-lit_config.maxIndividualTestTime = lit_config.maxIndividualTestTime or 120
+config.maxIndividualTestTime = 120
 
 config.environment["PATH"] = os.pathsep.join([os.path.join(config.build, "bin"), config.llvm_tools, os.environ["PATH"]])
 config.environment["PYTHONPATH"] = os.path.join(config.build, "python")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import junit
-from common import BUILD, JOBS, ROOT, Failure, environment, run, say, venv_python
+from common import BUILD, JOBS, ROOT, VENV, Failure, environment, run, say, venv_python
 from environment import setup
 from formatting import check_format
 from junit import Counts
@@ -39,6 +39,8 @@ def test(full: bool, only: list[str]) -> bool:
         report.unlink(missing_ok=True)
         try:
             stage(report)
+            if not report.is_file():
+                raise Failure("it wrote no report, so nothing was tested")
             counts = junit.read(report)
         except Failure as failure:
             # A stage that ended without a report (a crash, a timeout) is one failure, named after the stage.
@@ -69,7 +71,7 @@ PYTHON_PATH = str(BUILD / "release" / "python")
 
 def _lit(report: Path) -> None:
     REPORTS.mkdir(parents=True, exist_ok=True)
-    _stage([venv_python(), "-m", "lit.main", "-q", f"-j{JOBS}", "--timeout=120", f"--xunit-xml-output={report}",
+    _stage([VENV / "bin" / "lit", "-q", f"-j{JOBS}", "--timeout=120", f"--xunit-xml-output={report}",
             BUILD / "release" / "test"], report, 1800)  # fmt: skip
 
 
