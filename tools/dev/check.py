@@ -71,7 +71,7 @@ PYTHON_PATH = str(BUILD / "release" / "python")
 
 def _lit(report: Path) -> None:
     REPORTS.mkdir(parents=True, exist_ok=True)
-    _stage([VENV / "bin" / "lit", "-q", f"-j{JOBS}", "--timeout=120", f"--xunit-xml-output={report}",
+    _stage([VENV / "bin" / "lit", "-sv", f"-j{JOBS}", "--timeout=120", f"--xunit-xml-output={report}",
             BUILD / "release" / "test"], report, 1800)  # fmt: skip
 
 
