@@ -157,8 +157,8 @@ LogicalResult upsample(GraphBuilder &b, Node &node, const OpRow &row, const Onnx
     if (attr->floats().empty())
       return b.failNode(node, Diag::BadAttribute, "attribute 'scales' is empty");
     auto type = RankedTensorType::get({attr->floats_size()}, Builder(b.getContext()).getF32Type());
-    scales = b.constant(DenseElementsAttr::get(type, ArrayRef<float>(attr->floats().data(), attr->floats_size())),
-                        node.location);
+    scales =
+        b.constant(DenseElementsAttr::get(type, ArrayRef<float>(attr->floats().data(), attr->floats_size())), node.location);
   }
   if (!scales)
     return b.failNode(node, Diag::BadArity, "input 'scales' is missing");
@@ -183,8 +183,8 @@ LogicalResult batchNorm(GraphBuilder &b, Node &node, const OpRow &row, const Onn
 
 LogicalResult quantizeLinear(GraphBuilder &b, Node &node, const OpRow &row, const OnnxRow &range) {
   Type element = elementOf(node.input(2));
-  FailureOr<Type> named = elementAttribute(
-      b, node, "output_dtype", element ? element : IntegerType::get(b.getContext(), 8, IntegerType::Unsigned));
+  FailureOr<Type> named = elementAttribute(b, node, "output_dtype",
+                                           element ? element : IntegerType::get(b.getContext(), 8, IntegerType::Unsigned));
   if (failed(named))
     return failure();
   if (element && *named != element)
@@ -295,8 +295,6 @@ Adapter findAdapter(StringRef name) {
       .Default(nullptr);
 }
 
-Adapter findForm(StringRef op, StringRef domain) {
-  return domain.empty() && op == "Dropout" ? dropout : nullptr;
-}
+Adapter findForm(StringRef op, StringRef domain) { return domain.empty() && op == "Dropout" ? dropout : nullptr; }
 
 } // namespace mopt

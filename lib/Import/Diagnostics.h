@@ -2,9 +2,9 @@
 #ifndef MOPT_LIB_IMPORT_DIAGNOSTICS_H
 #define MOPT_LIB_IMPORT_DIAGNOSTICS_H
 
-#include "mopt/Support/LLVM.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Location.h"
+#include "mopt/Support/LLVM.h"
 
 namespace mopt {
 

@@ -8,7 +8,7 @@
 namespace mopt {
 namespace {
 
-constexpr int oldestOpset = 21; // what current tools read; older forms are rewritten
+constexpr int oldestOpset = 21;              // what current tools read; older forms are rewritten
 constexpr uint64_t externalAlignment = 4096; // readers map the file
 
 /// ONNX releases fix the IR version of an opset.

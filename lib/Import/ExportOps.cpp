@@ -1,7 +1,7 @@
 //===- ExportOps.cpp - nodes from records -------------------------------------------------------------------------===//
 #include "ExportOps.h"
-#include "llvm/ADT/StringExtras.h"
 #include "onnx/defs/data_type_utils.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace mopt {
 
@@ -78,7 +78,8 @@ static bool isDefault(const AttrRow &row, Attribute value) {
   return false;
 }
 
-static bool typesFit(ValueRange values, const std::vector<mopt_onnx::OpSchema::FormalParameter> &formals, std::string &reason) {
+static bool typesFit(ValueRange values, const std::vector<mopt_onnx::OpSchema::FormalParameter> &formals,
+                     std::string &reason) {
   for (auto [i, value] : llvm::enumerate(values)) {
     RankedTensorType tensor = tensorOf(value);
     if (!tensor)
@@ -86,7 +87,8 @@ static bool typesFit(ValueRange values, const std::vector<mopt_onnx::OpSchema::F
     if (formals.empty())
       return false;
     const auto &formal = formals[std::min<size_t>(i, formals.size() - 1)];
-    std::string text = "tensor(" + mopt_onnx::Utils::DataTypeUtils::ToDataTypeString(onnxType(tensor.getElementType())) + ")";
+    std::string text =
+        "tensor(" + mopt_onnx::Utils::DataTypeUtils::ToDataTypeString(onnxType(tensor.getElementType())) + ")";
     if (!llvm::any_of(formal.GetTypes(), [&](mopt_onnx::DataType type) { return *type == text; })) {
       reason = "it does not take " + text;
       return false;
@@ -118,9 +120,16 @@ bool NodeWriter::canWrite(Operation *op, int opset, std::string &reason) {
     }
   // Element types that only an attribute of newer versions can say.
   StringRef name = op->getName().stripDialect();
-  if (name == "dequantize_linear" && tensorOf(op->getResult(0)).getElementType() != tensorOf(op->getOperand(1)).getElementType() &&
+  if (name == "dequantize_linear" &&
+      tensorOf(op->getResult(0)).getElementType() != tensorOf(op->getOperand(1)).getElementType() &&
       !schema->attributes().count("output_dtype")) {
     reason = "opset " + std::to_string(opset) + " cannot say its result type";
+    return false;
+  }
+  // Until opset 21 a window that lies in the padding alone counted when sizes were rounded up.
+  constexpr int windowsInPaddingDropped = 22;
+  if (name.ends_with("_pool") && attrInt(op, "ceil_mode") && opset < windowsInPaddingDropped) {
+    reason = "opset " + std::to_string(opset) + " has other sizes for ceil_mode";
     return false;
   }
   return typesFit(op->getOperands(), schema->inputs(), reason) && typesFit(op->getResults(), schema->outputs(), reason);
@@ -254,7 +263,11 @@ pb::NodeProto &NodeWriter::node(Operation *op, StringRef type, ArrayRef<std::str
     node->add_input(name);
   for (const std::string &name : outs)
     node->add_output(name);
-  node->set_name(llvm::join(onnxNames(op->getLoc()), "+"));
+  // onnxruntime wants a name of its own for every node.
+  std::string base = llvm::join(onnxNames(op->getLoc()), "+"), name = base;
+  for (unsigned i = 1; !base.empty() && !nodeNames.insert(name).second; ++i)
+    name = base + "_" + std::to_string(i);
+  node->set_name(name);
   node->set_op_type(type.str());
   return *node;
 }
@@ -300,7 +313,8 @@ LogicalResult NodeWriter::writeOp(Operation *op) {
   const OpRow *row = findOp(op);
   const OnnxRow *range = row ? rangeFor(op, *row, opset) : nullptr;
   if (!range)
-    return fail(op->getLoc(), Diag::CannotExport, op->getName().getStringRef() + " has no operator in opset " + Twine(opset));
+    return fail(op->getLoc(), Diag::CannotExport,
+                op->getName().getStringRef() + " has no operator in opset " + Twine(opset));
   return writeByRecord(op, *range);
 }
 

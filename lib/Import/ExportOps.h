@@ -3,13 +3,13 @@
 #define MOPT_LIB_IMPORT_EXPORTOPS_H
 
 #include "Diagnostics.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mopt/Dialect/Mopt/Mopt.h"
 #include "mopt/Dialect/Mopt/OpTable.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/StringSet.h"
 #include "onnx/defs/schema.h"
 #include "onnx/onnx_pb.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace mopt {
 namespace pb = mopt_onnx;
@@ -42,12 +42,11 @@ private:
   LogicalResult writeOp(Operation *op);
   void writeType(Value value, StringRef name, pb::ValueInfoProto &info);
 
-
   func::FuncOp main;
   int opset;
   pb::GraphProto &graph;
   llvm::DenseMap<Value, std::string> names;
-  llvm::StringSet<> taken;
+  llvm::StringSet<> taken, nodeNames;
   std::vector<std::pair<std::string, ConstantOp>> used;
   llvm::DenseSet<Value> usedConstants;
   SmallVector<std::string> outputs;

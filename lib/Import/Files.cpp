@@ -57,8 +57,7 @@ static Handle openByComponents(const Handle &folder, ArrayRef<StringRef> parts, 
   Handle current(::dup(folder.get()));
   for (auto [i, part] : llvm::enumerate(parts)) {
     bool last = i + 1 == parts.size();
-    Handle next(::openat(current.get(), part.str().c_str(),
-                         last ? flags : O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    Handle next(::openat(current.get(), part.str().c_str(), last ? flags : O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!next)
       return next;
     current = std::move(next);

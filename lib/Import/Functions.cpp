@@ -20,11 +20,13 @@ LogicalResult GraphBuilder::call(Node &node, const pb::FunctionProto &function, 
     return fail(node.location, Diag::FunctionCycle,
                 "functions are nested more than " + Twine(options.limits.callDepth) + " deep");
   if (node.proto->input_size() > function.input_size())
-    return failNode(node, Diag::BadArity, "the function takes " + Twine(function.input_size()) + " inputs, found " +
-                                              Twine(node.proto->input_size()));
+    return failNode(node, Diag::BadArity,
+                    "the function takes " + Twine(function.input_size()) + " inputs, found " +
+                        Twine(node.proto->input_size()));
   if (node.proto->output_size() > function.output_size())
-    return failNode(node, Diag::BadArity, "the function has " + Twine(function.output_size()) + " outputs, found " +
-                                              Twine(node.proto->output_size()));
+    return failNode(node, Diag::BadArity,
+                    "the function has " + Twine(function.output_size()) + " outputs, found " +
+                        Twine(node.proto->output_size()));
   Frame frame;
   frame.prefix = onnxName(node.location) + "/";
   frame.attributes = node.attributes;
@@ -136,29 +138,35 @@ std::optional<bool> GraphBuilder::condition(Value value, unsigned depth) {
     auto ints = shapeContext.constantsOf(operand(0));
     return ints && ints->size() == 1 ? std::optional<bool>(ints->front() != 0) : std::nullopt;
   }
-  bool compares = name == "equal" || name == "less" || name == "greater" || name == "less_or_equal" || name == "greater_or_equal";
+  bool compares =
+      name == "equal" || name == "less" || name == "greater" || name == "less_or_equal" || name == "greater_or_equal";
   if (!compares || !tensorOf(operand(0)) || !isa<IntegerType>(tensorOf(operand(0)).getElementType()))
     return std::nullopt;
   auto a = shapeContext.constantsOf(operand(0)), b = shapeContext.constantsOf(operand(1));
   if (!a || !b || a->size() != 1 || b->size() != 1)
     return std::nullopt;
   int64_t x = a->front(), y = b->front();
-  return name == "equal" ? x == y : name == "less" ? x < y : name == "greater" ? x > y : name == "less_or_equal" ? x <= y : x >= y;
+  return name == "equal"           ? x == y
+         : name == "less"          ? x < y
+         : name == "greater"       ? x > y
+         : name == "less_or_equal" ? x <= y
+                                   : x >= y;
 }
 
 LogicalResult GraphBuilder::emitIf(Node &node) {
   auto taken = condition(node.input(0));
   if (!taken)
-    return failNode(node, Diag::ControlFlow, "the condition " + quote(node.proto->input_size() ? node.proto->input(0) : "") +
-                                                 " is known only at run time");
+    return failNode(node, Diag::ControlFlow,
+                    "the condition " + quote(node.proto->input_size() ? node.proto->input(0) : "") +
+                        " is known only at run time");
   const pb::AttributeProto *attr = node.attribute(*taken ? "then_branch" : "else_branch");
   if (!attr || !attr->has_g())
     return failNode(node, Diag::BadAttribute, "a branch is missing");
   const pb::GraphProto &graph = attr->g();
   if (graph.input_size() || graph.output_size() < node.proto->output_size())
-    return failNode(node, Diag::BadArity, "the branch has " + Twine(graph.input_size()) + " inputs and " +
-                                              Twine(graph.output_size()) + " outputs, expected 0 and " +
-                                              Twine(node.proto->output_size()));
+    return failNode(node, Diag::BadArity,
+                    "the branch has " + Twine(graph.input_size()) + " inputs and " + Twine(graph.output_size()) +
+                        " outputs, expected 0 and " + Twine(node.proto->output_size()));
   if (static_cast<int64_t>(callPath.size()) >= options.limits.callDepth)
     return fail(node.location, Diag::FunctionCycle, "branches are nested too deeply");
   Frame frame;

@@ -1,7 +1,7 @@
 //===- GraphBuilder.cpp - one node to one op ----------------------------------------------------------------------===//
 #include "GraphBuilder.h"
-#include "mopt/Support/Checked.h"
 #include "mlir/IR/Verifier.h"
+#include "mopt/Support/Checked.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace mopt {
@@ -84,8 +84,8 @@ Value GraphBuilder::floatScalar(Type element, double value, Location location) {
     number.convert(floating.getFloatSemantics(), APFloat::rmNearestTiesToEven, &loses);
     attr = DenseElementsAttr::get(type, number);
   } else {
-    attr = DenseElementsAttr::get(type, APInt(element.getIntOrFloatBitWidth(), static_cast<uint64_t>(static_cast<int64_t>(value)),
-                                              true, true));
+    attr = DenseElementsAttr::get(
+        type, APInt(element.getIntOrFloatBitWidth(), static_cast<uint64_t>(static_cast<int64_t>(value)), true, true));
   }
   return constant(attr, location);
 }
@@ -171,7 +171,8 @@ FailureOr<Operation *> GraphBuilder::create(Node &node, const OpRow &row, const 
       value = attributeFromText(context, attr, *text);
     } else if (Attribute given = parts.attributes.get(attr.name)) {
       value = given;
-    } else if (const pb::AttributeProto *given = llvm::is_contained(node.used, attr.name) ? nullptr : node.attribute(attr.name)) {
+    } else if (const pb::AttributeProto *given =
+                   llvm::is_contained(node.used, attr.name) ? nullptr : node.attribute(attr.name)) {
       value = convertAttribute(node, attr, *given);
       if (!value)
         return failure();
@@ -234,8 +235,9 @@ LogicalResult GraphBuilder::finish(Operation *op, Node *node) {
   if (failed(rule.inferTypes(shapeContext, types)))
     return failure();
   if (types.size() != op->getNumResults())
-    return fail(op->getLoc(), Diag::BadArity, "the shape rule of " + op->getName().getStringRef() + " gives " +
-                                                  Twine(types.size()) + " results, there are " + Twine(op->getNumResults()));
+    return fail(op->getLoc(), Diag::BadArity,
+                "the shape rule of " + op->getName().getStringRef() + " gives " + Twine(types.size()) +
+                    " results, there are " + Twine(op->getNumResults()));
   if (node)
     refine(op, *node, types);
   for (auto [result, type] : llvm::zip(op->getResults(), types)) {
@@ -249,8 +251,8 @@ LogicalResult GraphBuilder::finish(Operation *op, Node *node) {
     auto bytes = elements ? storedBytes(tensor.getElementType(), *elements) : std::nullopt;
     auto sum = bytes ? checked::add(activationBytes, *bytes) : std::nullopt;
     if (!sum || *sum > options.limits.activationBytes)
-      return fail(op->getLoc(), Diag::LimitExceeded, "results of the graph need more than " +
-                                                         Twine(options.limits.activationBytes) + " bytes together");
+      return fail(op->getLoc(), Diag::LimitExceeded,
+                  "results of the graph need more than " + Twine(options.limits.activationBytes) + " bytes together");
     activationBytes = *sum;
   }
   return verify(op);
@@ -303,7 +305,8 @@ void GraphBuilder::refine(Operation *op, Node &node, SmallVectorImpl<Type> &type
 
 LogicalResult GraphBuilder::checkBudget(Location location) {
   if (++emitted > options.limits.nodes)
-    return fail(location, Diag::LimitExceeded, "more than " + Twine(options.limits.nodes) + " nodes with functions expanded");
+    return fail(location, Diag::LimitExceeded,
+                "more than " + Twine(options.limits.nodes) + " nodes with functions expanded");
   if (emitted % 64 == 0 && std::chrono::steady_clock::now() > deadline)
     return fail(location, Diag::LimitExceeded, "the import took more than " + Twine(options.limits.seconds) + " seconds");
   return success();
@@ -449,9 +452,9 @@ LogicalResult GraphBuilder::bind(Node &node) {
         const pb::TypeProto &type = found->second->type();
         int32_t element = type.tensor_type().elem_type();
         if (type.has_tensor_type() && element && element != onnxType(tensorOf(node.results[i]).getElementType()))
-          return fail(node.location, Diag::BadType, "value " + quote(node.proto->output(i)) + " is declared with data type " +
-                                                        Twine(element) + ", but has " +
-                                                        Twine(onnxType(tensorOf(node.results[i]).getElementType())));
+          return fail(node.location, Diag::BadType,
+                      "value " + quote(node.proto->output(i)) + " is declared with data type " + Twine(element) +
+                          ", but has " + Twine(onnxType(tensorOf(node.results[i]).getElementType())));
       }
   return success();
 }

@@ -8,10 +8,10 @@
 #define MOPT_LIB_IMPORT_GRAPHBUILDER_H
 
 #include "Tensors.h"
-#include "mopt/Dialect/Mopt/OpTable.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/StringMap.h"
+#include "mopt/Dialect/Mopt/OpTable.h"
 #include "onnx/defs/schema.h"
+#include "llvm/ADT/StringMap.h"
 #include <chrono>
 
 namespace mopt {
@@ -31,7 +31,7 @@ struct Frame {
   llvm::StringMap<Value> values; // null: left out by the caller
   Attributes attributes;         // of the call
   Opsets opsets;
-  std::string prefix;            // "caller/" before names of nodes and values
+  std::string prefix; // "caller/" before names of nodes and values
   const google::protobuf::RepeatedPtrField<pb::NodeProto> *nodes = nullptr;
 
   /// Nothing when the name is not defined here or outside.

@@ -1,20 +1,18 @@
 //===- Importer.cpp - a model to a module -------------------------------------------------------------------------===//
 #include "GraphBuilder.h"
 #include "WireScanner.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "mlir/IR/Verifier.h"
 #include "mopt/Import/Import.h"
 #include "mopt/Support/Checked.h"
-#include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/Path.h"
-#include "google/protobuf/io/coded_stream.h"
-#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 
 namespace mopt {
 
-void loadImportDialects(MLIRContext *context) {
-  context->loadDialect<MoptDialect, func::FuncDialect>();
-}
+void loadImportDialects(MLIRContext *context) { context->loadDialect<MoptDialect, func::FuncDialect>(); }
 
 bool parseShapeOption(StringRef text, ImportOptions &options) {
   auto [name, list] = text.rsplit('=');
@@ -68,10 +66,11 @@ FailureOr<Type> GraphBuilder::inputType(const pb::ValueInfoProto &info) {
     return fail(location, Diag::BadInput, "input " + name + " has no known rank");
   int64_t rank = tensor.has_shape() ? tensor.shape().dim_size() : static_cast<int64_t>(bound->size());
   if (rank > options.limits.rank)
-    return fail(location, Diag::BadDims, "input " + name + " has rank " + Twine(rank) + ", limit " + Twine(options.limits.rank));
+    return fail(location, Diag::BadDims,
+                "input " + name + " has rank " + Twine(rank) + ", limit " + Twine(options.limits.rank));
   if (bound && static_cast<int64_t>(bound->size()) != rank)
-    return fail(location, Diag::BadShapeOption, "--shape gives " + Twine(bound->size()) + " sizes for input " + name +
-                                                    " of rank " + Twine(rank));
+    return fail(location, Diag::BadShapeOption,
+                "--shape gives " + Twine(bound->size()) + " sizes for input " + name + " of rank " + Twine(rank));
   SmallVector<DimExpr> dims;
   std::optional<int64_t> elements = 1;
   for (int64_t axis = 0; axis < rank; ++axis) {
@@ -88,19 +87,21 @@ FailureOr<Type> GraphBuilder::inputType(const pb::ValueInfoProto &info) {
         return fail(location, Diag::BadDims, "input " + name + " has the negative size " + Twine(size));
     }
     if (size != ShapedType::kDynamic && given != ShapedType::kDynamic && given != size)
-      return fail(location, Diag::BadShapeOption, "--shape gives size " + Twine(given) + " for axis " + Twine(axis) +
-                                                      " of input " + name + ", which has " + Twine(size));
+      return fail(location, Diag::BadShapeOption,
+                  "--shape gives size " + Twine(given) + " for axis " + Twine(axis) + " of input " + name + ", which has " +
+                      Twine(size));
     if (auto value = boundSymbols.find(symbol); !symbol.empty() && value != boundSymbols.end())
       size = value->second;
     if (given != ShapedType::kDynamic)
       size = given;
     if (size != ShapedType::kDynamic) {
       if (size > options.limits.dim)
-        return fail(location, Diag::BadDims, "input " + name + " has size " + Twine(size) + ", limit " + Twine(options.limits.dim));
+        return fail(location, Diag::BadDims,
+                    "input " + name + " has size " + Twine(size) + ", limit " + Twine(options.limits.dim));
       elements = elements ? checked::mul(*elements, size) : std::nullopt;
       if (!elements || *elements > options.limits.elements)
-        return fail(location, Diag::BadDims, "shape too large: input " + name + " has more than " +
-                                                 Twine(options.limits.elements) + " elements");
+        return fail(location, Diag::BadDims,
+                    "shape too large: input " + name + " has more than " + Twine(options.limits.elements) + " elements");
       dims.push_back(DimExpr::constant(context, size));
       continue;
     }
@@ -121,7 +122,8 @@ FailureOr<Type> GraphBuilder::inputType(const pb::ValueInfoProto &info) {
 LogicalResult GraphBuilder::bindSymbols(const pb::GraphProto &graph, const llvm::StringSet<> &inputs) {
   for (const auto &[name, sizes] : options.shapes)
     if (!inputs.contains(name))
-      return fail(UnknownLoc::get(context), Diag::BadShapeOption, "--shape names " + quote(name) + ", which is not an input");
+      return fail(UnknownLoc::get(context), Diag::BadShapeOption,
+                  "--shape names " + quote(name) + ", which is not an input");
   for (const pb::ValueInfoProto &info : graph.input()) {
     auto option = options.shapes.find(info.name());
     for (int axis = 0; axis < info.type().tensor_type().shape().dim_size(); ++axis) {
@@ -241,12 +243,13 @@ OwningOpRef<ModuleOp> GraphBuilder::build(const pb::ModelProto &model, const Fun
 
   auto opset = frame.opsets.find("");
   module->getOperation()->setAttr(
-      "mopt.onnx", builder.getDictionaryAttr({
-                       builder.getNamedAttr("graph", builder.getStringAttr(graph.name())),
-                       builder.getNamedAttr("ir_version", builder.getI64IntegerAttr(model.ir_version())),
-                       builder.getNamedAttr("opset", builder.getI64IntegerAttr(opset == frame.opsets.end() ? 0 : opset->second)),
-                       builder.getNamedAttr("producer", builder.getStringAttr(model.producer_name())),
-                   }));
+      "mopt.onnx",
+      builder.getDictionaryAttr({
+          builder.getNamedAttr("graph", builder.getStringAttr(graph.name())),
+          builder.getNamedAttr("ir_version", builder.getI64IntegerAttr(model.ir_version())),
+          builder.getNamedAttr("opset", builder.getI64IntegerAttr(opset == frame.opsets.end() ? 0 : opset->second)),
+          builder.getNamedAttr("producer", builder.getStringAttr(model.producer_name())),
+      }));
   if (failed(verify(*module)))
     return {};
   return module;
@@ -263,8 +266,8 @@ static OwningOpRef<ModuleOp> importMapped(ArrayRef<uint8_t> bytes, std::shared_p
   std::string name = options.sourceName.empty() ? "<model>" : options.sourceName;
   Location location = FileLineColLoc::get(context, name, 0, 0);
   if (static_cast<int64_t>(bytes.size()) > options.limits.fileBytes) {
-    (void)fail(location, Diag::LimitExceeded, "the file has " + Twine(bytes.size()) + " bytes, limit " +
-                                                  Twine(options.limits.fileBytes));
+    (void)fail(location, Diag::LimitExceeded,
+               "the file has " + Twine(bytes.size()) + " bytes, limit " + Twine(options.limits.fileBytes));
     return {};
   }
   auto changed = [&] {

@@ -42,18 +42,20 @@ public:
         break;
       SmallVector<StringRef> parts;
       StringRef(key).split(parts, '\n');
-      text += (shown > 1 ? ", " : "") + quote(parts[0]) + " (domain " + quote(parts[1]) + ", opset " + parts[2].str() + ", " +
-              parts[3].str() + ", nodes ";
+      text += (shown > 1 ? ", " : "") + quote(parts[0]) + " (domain " + quote(parts[1]) + ", opset " + parts[2].str() +
+              ", " + parts[3].str() + ", nodes ";
       for (size_t i = 0; i < std::min(nodes.size(), shownNodes); ++i)
-        text += (i ? ", " : "") + quote(nodes[i]->name().empty() && nodes[i]->output_size() ? nodes[i]->output(0) : nodes[i]->name());
+        text += (i ? ", " : "") +
+                quote(nodes[i]->name().empty() && nodes[i]->output_size() ? nodes[i]->output(0) : nodes[i]->name());
       if (nodes.size() > shownNodes)
         text += " and " + std::to_string(nodes.size() - shownNodes) + " more";
       text += ")";
     }
     if (missing.size() > shownOps)
       text += " and " + std::to_string(missing.size() - shownOps) + " more";
-    return fail(location, Diag::UnsupportedOp, Twine(missing.size()) + (missing.size() == 1 ? " operator is" : " operators are") +
-                                                   " not supported: " + text);
+    return fail(location, Diag::UnsupportedOp,
+                Twine(missing.size()) + (missing.size() == 1 ? " operator is" : " operators are") +
+                    " not supported: " + text);
   }
 
   static Opsets opsetsOf(const pb::FunctionProto &function) {
@@ -71,11 +73,11 @@ private:
     const auto *schema = mopt_onnx::OpSchemaRegistry::Schema(node.op_type(), static_cast<int>(version), domain.str());
     if (!schema)
       return "ONNX does not define it";
-    if (schema->deprecated())
-      return "deprecated";
     if (findOnnx(node.op_type(), domain, version).first || findForm(node.op_type(), domain) ||
         (domain.empty() && node.op_type() == "If"))
       return "";
+    if (schema->deprecated())
+      return "deprecated";
     if (schema->HasFunction() || schema->HasContextDependentFunction())
       return ""; // what its body uses is seen when it is expanded
     return "not implemented";
@@ -101,8 +103,9 @@ LogicalResult checkOpsets(const google::protobuf::RepeatedPtrField<pb::OperatorS
     if (opset.version() < 1)
       return fail(location, Diag::OpsetImport, "opset " + Twine(opset.version()) + " of domain " + quote(domain));
     if (range != ranges.end() && opset.version() > range->second.second)
-      return fail(location, Diag::OpsetImport, "opset " + Twine(opset.version()) + " of domain " + quote(domain) +
-                                                   ", newest known is " + Twine(range->second.second));
+      return fail(location, Diag::OpsetImport,
+                  "opset " + Twine(opset.version()) + " of domain " + quote(domain) + ", newest known is " +
+                      Twine(range->second.second));
   }
   return success();
 }
@@ -197,11 +200,12 @@ private:
 
 } // namespace
 
-LogicalResult checkModel(const pb::ModelProto &model, const Functions &functions, const ImportLimits &limits, Location location) {
+LogicalResult checkModel(const pb::ModelProto &model, const Functions &functions, const ImportLimits &limits,
+                         Location location) {
   constexpr int64_t oldestIr = 3, newestIr = pb::Version::IR_VERSION;
   if (model.ir_version() < oldestIr || model.ir_version() > newestIr)
-    return fail(location, Diag::IrVersion, "IR version " + Twine(model.ir_version()) + ", expected " + Twine(oldestIr) +
-                                               " to " + Twine(newestIr));
+    return fail(location, Diag::IrVersion,
+                "IR version " + Twine(model.ir_version()) + ", expected " + Twine(oldestIr) + " to " + Twine(newestIr));
   if (failed(checkOpsets(model.opset_import(), "the model", location)))
     return failure();
   for (const auto &[key, function] : functions)

@@ -2,9 +2,9 @@
 #include "Files.h"
 #include "Output.h"
 #include "Tensors.h"
-#include "mopt/Import/Import.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Parser/Parser.h"
+#include "mopt/Import/Import.h"
 #include "llvm/Support/Path.h"
 #include <set>
 
@@ -97,8 +97,9 @@ OwningOpRef<ModuleOp> loadModule(StringRef path, MLIRContext *context, const Imp
       return weight;
     if (!store.get(known->second, weight.getOffset(), weight.getBytes())) {
       bad = true;
-      (void)fail(location, Diag::BadModuleFile, "weight file " + quote(name) + " has no bytes [" + Twine(weight.getOffset()) +
-                                                    ", +" + Twine(weight.getBytes()) + ")");
+      (void)fail(location, Diag::BadModuleFile,
+                 "weight file " + quote(name) + " has no bytes [" + Twine(weight.getOffset()) + ", +" +
+                     Twine(weight.getBytes()) + ")");
     }
     return WeightAttr::get(context, StringAttr::get(context, known->second), weight.getOffset(), weight.getBytes(),
                            weight.getType());

@@ -1,7 +1,7 @@
 //===- NodeChecks.cpp - one node against the definition of its operator -------------------------------------------===//
 #include "GraphBuilder.h"
-#include "llvm/ADT/StringExtras.h"
 #include "onnx/defs/data_type_utils.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace mopt {
 
@@ -9,8 +9,9 @@ using mopt_onnx::OpSchema;
 using pb::AttributeProto;
 
 static StringRef kindName(AttributeProto::AttributeType type) {
-  constexpr StringRef names[] = {"UNDEFINED", "FLOAT", "INT", "STRING", "TENSOR", "GRAPH", "FLOATS", "INTS", "STRINGS",
-                                 "TENSORS", "GRAPHS", "SPARSE_TENSOR", "SPARSE_TENSORS", "TYPE_PROTO", "TYPE_PROTOS"};
+  constexpr StringRef names[] = {"UNDEFINED",      "FLOAT",      "INT",        "STRING",  "TENSOR", "GRAPH",
+                                 "FLOATS",         "INTS",       "STRINGS",    "TENSORS", "GRAPHS", "SPARSE_TENSOR",
+                                 "SPARSE_TENSORS", "TYPE_PROTO", "TYPE_PROTOS"};
   auto index = static_cast<size_t>(type);
   return index < std::size(names) ? names[index] : "unknown";
 }
@@ -43,8 +44,8 @@ static LogicalResult checkAttributes(Node &node) {
     auto kind = kindOf(*attr);
     // An empty list without a kind is a list of whatever is expected.
     if (kind != row->second.type && kind != AttributeProto::UNDEFINED)
-      return bad(node, Diag::BadAttribute, "attribute " + quote(name) + " is of kind " + kindName(kind) + ", expected " +
-                                               kindName(row->second.type));
+      return bad(node, Diag::BadAttribute,
+                 "attribute " + quote(name) + " is of kind " + kindName(kind) + ", expected " + kindName(row->second.type));
   }
   for (const auto &[name, row] : known)
     if (row.required && !node.attributes.count(name))
@@ -76,30 +77,31 @@ static LogicalResult checkInputs(Node &node) {
     }
     std::string text = typeText(value);
     if (!llvm::any_of(formal.GetTypes(), [&](mopt_onnx::DataType type) { return *type == text; }))
-      return bad(node, Diag::BadType, "input " + quote(formal.GetName()) + " is " + text + ", which the operator does not take");
+      return bad(node, Diag::BadType,
+                 "input " + quote(formal.GetName()) + " is " + text + ", which the operator does not take");
     if (variadic && !formal.GetIsHomogeneous())
       continue;
     auto [entry, fresh] = bound.emplace(formal.GetTypeStr(), text);
     if (!fresh && entry->second != text)
-      return bad(node, Diag::BadType, "input " + quote(formal.GetName()) + " is " + text + ", expected " + entry->second +
-                                          " as another input is");
+      return bad(node, Diag::BadType,
+                 "input " + quote(formal.GetName()) + " is " + text + ", expected " + entry->second +
+                     " as another input is");
   }
   for (size_t i = node.inputs.size(); i < formals.size(); ++i)
     if (formals[i].GetOption() == OpSchema::Single)
       return bad(node, Diag::BadArity, "input " + quote(formals[i].GetName()) + " is missing");
   if (static_cast<int>(node.inputs.size()) < node.schema->min_input())
-    return bad(node, Diag::BadArity, "it needs " + Twine(node.schema->min_input()) + " inputs, found " +
-                                         Twine(node.inputs.size()));
+    return bad(node, Diag::BadArity,
+               "it needs " + Twine(node.schema->min_input()) + " inputs, found " + Twine(node.inputs.size()));
   return success();
 }
 
 LogicalResult checkNode(Node &node) {
   int outputs = node.proto->output_size();
-  if (node.schema->deprecated())
-    return bad(node, Diag::UnsupportedOp, "the operator is deprecated");
   if (outputs > node.schema->max_output() || outputs < node.schema->min_output())
-    return bad(node, Diag::BadArity, "it has " + Twine(node.schema->min_output()) + " to " +
-                                         Twine(node.schema->max_output()) + " outputs, found " + Twine(outputs));
+    return bad(node, Diag::BadArity,
+               "it has " + Twine(node.schema->min_output()) + " to " + Twine(node.schema->max_output()) +
+                   " outputs, found " + Twine(outputs));
   return failed(checkAttributes(node)) ? failure() : checkInputs(node);
 }
 
@@ -107,8 +109,8 @@ Attribute convertAttribute(Node &node, const AttrRow &row, const AttributeProto 
   Builder b(node.location.getContext());
   auto kind = kindOf(attr);
   auto wrong = [&](StringRef expected) {
-    (void)bad(node, Diag::BadAttribute, Twine("attribute '") + row.name + "' is of kind " + kindName(kind) + ", expected " +
-                                            expected);
+    (void)bad(node, Diag::BadAttribute,
+              Twine("attribute '") + row.name + "' is of kind " + kindName(kind) + ", expected " + expected);
     return Attribute();
   };
   bool empty = kind == AttributeProto::UNDEFINED;
@@ -137,10 +139,10 @@ Attribute convertAttribute(Node &node, const AttrRow &row, const AttributeProto 
   case AttrKind::Choice:
     if (kind != AttributeProto::STRING)
       return wrong("STRING");
-    if (row.kind == AttrKind::Choice &&
-        !llvm::is_contained(ArrayRef(row.choices, row.numChoices), StringRef(attr.s()))) {
-      (void)bad(node, Diag::BadAttribute, Twine("attribute '") + row.name + "' is " + quote(attr.s()) + ", expected one of " +
-                                              llvm::join(ArrayRef(row.choices, row.numChoices), ", "));
+    if (row.kind == AttrKind::Choice && !llvm::is_contained(ArrayRef(row.choices, row.numChoices), StringRef(attr.s()))) {
+      (void)bad(node, Diag::BadAttribute,
+                Twine("attribute '") + row.name + "' is " + quote(attr.s()) + ", expected one of " +
+                    llvm::join(ArrayRef(row.choices, row.numChoices), ", "));
       return {};
     }
     return b.getStringAttr(attr.s());

@@ -168,8 +168,9 @@ FailureOr<std::vector<uint8_t>> TensorReader::typedData(const TensorProto &tenso
   if (!ok)
     return fail(location, Diag::BadTensorData, "a number that does not fit the tensor's type");
   if (static_cast<int64_t>(out.size()) != wanted)
-    return fail(location, Diag::BadTensorData, "the data has " + Twine(static_cast<int64_t>(out.size()) + extra) +
-                                                   " bytes, the shape needs " + Twine(wanted));
+    return fail(location, Diag::BadTensorData,
+                "the data has " + Twine(static_cast<int64_t>(out.size()) + extra) + " bytes, the shape needs " +
+                    Twine(wanted));
   return out;
 }
 
@@ -209,9 +210,9 @@ FailureOr<TypedAttr> TensorReader::read(const TensorProto &tensor, Location loca
   if (tensor.string_data_size())
     return fail(location, Diag::BadTensorType, "a tensor of strings");
   if (fields && used != RawData && used != storage.field)
-    return fail(location, Diag::BadTensorData, "a tensor of data type " + Twine(tensor.data_type()) +
-                                                   " with its data in field " + Twine(used) + ", expected " +
-                                                   Twine(storage.field));
+    return fail(location, Diag::BadTensorData,
+                "a tensor of data type " + Twine(tensor.data_type()) + " with its data in field " + Twine(used) +
+                    ", expected " + Twine(storage.field));
   if (used == RawData || (places->size() == 1 && (used == FloatData || used == DoubleData) && !tensor.float_data_size() &&
                           !tensor.double_data_size())) {
     // The same bytes in the file as in memory. Of several `raw_data` the last one counts, as protobuf has it.
@@ -220,14 +221,14 @@ FailureOr<TypedAttr> TensorReader::read(const TensorProto &tensor, Location loca
     if (!places->empty()) {
       const Range &range = places->back();
       if (range.bytes != static_cast<uint64_t>(*wanted))
-        return fail(location, Diag::BadTensorData, "the data has " + Twine(range.bytes) + " bytes, the shape needs " +
-                                                       Twine(*wanted));
+        return fail(location, Diag::BadTensorData,
+                    "the data has " + Twine(range.bytes) + " bytes, the shape needs " + Twine(*wanted));
       return constant(source, bytes, range.offset, range.bytes, *type);
     }
     const std::string &raw = tensor.raw_data();
     if (raw.size() != static_cast<size_t>(*wanted))
-      return fail(location, Diag::BadTensorData, "the data has " + Twine(raw.size()) + " bytes, the shape needs " +
-                                                     Twine(*wanted));
+      return fail(location, Diag::BadTensorData,
+                  "the data has " + Twine(raw.size()) + " bytes, the shape needs " + Twine(*wanted));
     return constantFromBytes(*type, std::vector<uint8_t>(raw.begin(), raw.end()));
   }
   FailureOr<std::vector<uint8_t>> data = typedData(tensor, *type, *places, location);
@@ -256,8 +257,8 @@ FailureOr<TensorReader::External *> TensorReader::openExternal(const std::string
     return fail(location, Diag::CannotRead, "external data file " + quote(name) + ": " + reason);
   externalBytes += entry.file->bytes().size();
   if (externalBytes > static_cast<uint64_t>(options.limits.externalBytes))
-    return fail(location, Diag::LimitExceeded, "external data of " + Twine(externalBytes) + " bytes, limit " +
-                                                   Twine(options.limits.externalBytes));
+    return fail(location, Diag::LimitExceeded,
+                "external data of " + Twine(externalBytes) + " bytes, limit " + Twine(options.limits.externalBytes));
   entry.source = freshSource(context, name);
   context->getOrLoadDialect<MoptDialect>()->getWeightStore().add(entry.source, entry.file->bytes(), entry.file);
   return &external.emplace(name, std::move(entry)).first->second;
@@ -295,11 +296,12 @@ FailureOr<TypedAttr> TensorReader::readExternal(const TensorProto &tensor, Ranke
   uint64_t wanted = static_cast<uint64_t>(*storedBytes(type.getElementType(), type.getNumElements()));
   uint64_t begin = offset.value_or(0), size = length.value_or(wanted);
   if (begin > whole.size() || size > whole.size() - begin)
-    return fail(location, Diag::ExternalRange, "bytes [" + Twine(begin) + ", +" + Twine(size) + ") of " + quote(name) +
-                                                   ", which has " + Twine(whole.size()));
+    return fail(location, Diag::ExternalRange,
+                "bytes [" + Twine(begin) + ", +" + Twine(size) + ") of " + quote(name) + ", which has " +
+                    Twine(whole.size()));
   if (size != wanted)
-    return fail(location, Diag::BadTensorData, "the external data has " + Twine(size) + " bytes, the shape needs " +
-                                                   Twine(wanted));
+    return fail(location, Diag::BadTensorData,
+                "the external data has " + Twine(size) + " bytes, the shape needs " + Twine(wanted));
   if (!checksum.empty() && !entry.checked) {
     constexpr size_t chunk = size_t(16) << 20;
     llvm::SHA1 sha;
@@ -308,8 +310,8 @@ FailureOr<TypedAttr> TensorReader::readExternal(const TensorProto &tensor, Ranke
       entry.file->forget(at, chunk);
     }
     if (llvm::toHex(sha.final(), /*LowerCase=*/true) != checksum)
-      return fail(location, Diag::ExternalChecksum, "external data file " + quote(name) + " has another SHA1 than " +
-                                                        quote(checksum));
+      return fail(location, Diag::ExternalChecksum,
+                  "external data file " + quote(name) + " has another SHA1 than " + quote(checksum));
     entry.checked = true;
   }
   return constant(entry.source, whole, begin, size, type);
@@ -341,28 +343,31 @@ FailureOr<TypedAttr> TensorReader::readSparse(const pb::SparseTensorProto &tenso
   if (failed(type))
     return failure();
   if (tensor.indices().data_type() != TensorProto::INT64)
-    return fail(location, Diag::BadSparse, "indices of data type " + Twine(tensor.indices().data_type()) + ", expected INT64");
+    return fail(location, Diag::BadSparse,
+                "indices of data type " + Twine(tensor.indices().data_type()) + ", expected INT64");
   int64_t bits = storedBits(type->getElementType()), total = type->getNumElements();
   auto size = storedBytes(type->getElementType(), total);
   if (bits % 8 || !size)
     return fail(location, Diag::BadSparse, "a sparse tensor of elements smaller than a byte");
   if (*size > options.limits.sparseBytes)
-    return fail(location, Diag::LimitExceeded, "a sparse tensor of " + Twine(*size) + " bytes when dense, limit " +
-                                                   Twine(options.limits.sparseBytes));
+    return fail(location, Diag::LimitExceeded,
+                "a sparse tensor of " + Twine(*size) + " bytes when dense, limit " + Twine(options.limits.sparseBytes));
   FailureOr<TypedAttr> values = read(tensor.values(), location), indices = read(tensor.indices(), location);
   if (failed(values) || failed(indices))
     return failure();
-  auto valuesType = dyn_cast<RankedTensorType>(values->getType()), indicesType = dyn_cast<RankedTensorType>(indices->getType());
+  auto valuesType = dyn_cast<RankedTensorType>(values->getType()),
+       indicesType = dyn_cast<RankedTensorType>(indices->getType());
   if (!valuesType || !indicesType || valuesType.getRank() != 1)
     return fail(location, Diag::BadSparse, "values that are not a vector");
   int64_t count = valuesType.getNumElements(), rank = type->getRank();
   bool linear = indicesType.getRank() == 1;
   if (!(linear && indicesType.getDimSize(0) == count) &&
       !(indicesType.getRank() == 2 && indicesType.getDimSize(0) == count && indicesType.getDimSize(1) == rank))
-    return fail(location, Diag::BadSparse, "indices do not have the shape [" + Twine(count) + "] or [" + Twine(count) + ", " +
-                                               Twine(rank) + "]");
+    return fail(location, Diag::BadSparse,
+                "indices do not have the shape [" + Twine(count) + "] or [" + Twine(count) + ", " + Twine(rank) + "]");
   std::vector<uint8_t> scratchValues, scratchIndices;
-  auto valueBytes = constantBytes(*values, context, scratchValues), indexBytes = constantBytes(*indices, context, scratchIndices);
+  auto valueBytes = constantBytes(*values, context, scratchValues),
+       indexBytes = constantBytes(*indices, context, scratchIndices);
   int64_t width = bits / 8;
   if (!valueBytes || !indexBytes || static_cast<int64_t>(valueBytes->size()) < count * width ||
       static_cast<int64_t>(indexBytes->size()) < count * (linear ? 1 : rank) * 8)

