@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import junit
@@ -86,23 +86,24 @@ def _unit(report: Path) -> None:
 
 
 def _pytest(*folders: str) -> Callable[[Path], None]:
+    return lambda report: _merge(report, _run_pytest(report, folders or _pytest_folders(), BUILD / "release"))
+
+
+def _run_pytest(report: Path, folders: Sequence[str], build_folder: Path, **env: str) -> dict[str, Counts]:
     """Each folder in a process of its own: their conftest.py files are modules of one name."""
-
-    def stage(report: Path) -> None:
-        parts = {}
-        for name in folders or _pytest_folders():
-            part = report.with_name(f"{report.stem}-{name.replace('/', '-')}.xml")
-            part.unlink(missing_ok=True)
-            command = [venv_python(), "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={part}", ROOT / name]
-            try:
-                _stage(command, part, 1800, PYTHONPATH=PYTHON_PATH, MOPT_COMPILER=str(BUILD / "release/bin/mopt-compiler"))
-            except Failure:
-                if not part.is_file():
-                    raise
-            parts[name] = junit.read(part)
-        _merge(report, parts)
-
-    return stage
+    parts = {}
+    for name in folders:
+        part = report.with_name(f"{report.stem}-{name.replace('/', '-')}.xml")
+        part.unlink(missing_ok=True)
+        command = [venv_python(), "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={part}", ROOT / name]
+        compiler = str(build_folder / "bin" / "mopt-compiler")
+        try:
+            _stage(command, part, 3600, PYTHONPATH=PYTHON_PATH, MOPT_COMPILER=compiler, **env)
+        except Failure:
+            if not part.is_file():
+                raise
+        parts[name] = junit.read(part)
+    return parts
 
 
 def _pytest_folders() -> list[str]:
@@ -128,24 +129,21 @@ def _format(report: Path) -> None:
         print(f"   not formatted (./dev format does it): {' '.join(wrong)}")
 
 
-def _sanitizer(kind: str, sanitizers: str, **env: str) -> Callable[[Path], None]:
-    """Each folder with its own report: ctest can run the tests of one folder, not of two."""
+def _sanitizer(kind: str, sanitizers: str, importer: bool, **env: str) -> Callable[[Path], None]:
+    """The runtime's tests, and with `importer` those that feed the importer damaged and odd files."""
 
     def stage(report: Path) -> None:
-        folders = [f for f in ("test/Runtime", "test/Import") if (ROOT / f / "CMakeLists.txt").is_file()]
-        if kind == "tsan":
-            folders = folders[:1]
-        folder = build_sanitized(kind, sanitizers, *(f"{f}/all" for f in folders))
-        parts = {}
-        for name in folders:
-            part = report.with_name(f"{kind}-{Path(name).name}.xml")
-            part.unlink(missing_ok=True)
-            try:
-                _ctest(part, folder / name, **env)
-            except Failure:
-                if not part.is_file():
-                    raise
-            parts[name] = junit.read(part)
+        folder = build_sanitized(kind, sanitizers, "test/Runtime/all", *(["mopt-compiler"] if importer else []))
+        part = report.with_name(f"{kind}-Runtime.xml")
+        part.unlink(missing_ok=True)
+        try:
+            _ctest(part, folder / "test" / "Runtime", **env)
+        except Failure:
+            if not part.is_file():
+                raise
+        parts = {"test/Runtime": junit.read(part)}
+        if importer:
+            parts |= _run_pytest(report, ["test/Import", "test/malicious"], folder, **env)
         _merge(report, parts)
 
     return stage
@@ -205,12 +203,12 @@ STAGES: dict[str, tuple[Callable[[Path], None], bool]] = {
     "cases": (lambda report: _python("test/cases/run_cases.py", report), False),
     "models": (lambda report: _python("test/e2e/run_models.py", report, "--fast"), False),
     "counts": (lambda report: _python("bench/counts.py", report), False),
-    "asan": (_sanitizer("asan", "address,undefined", UBSAN_OPTIONS="print_stacktrace=1"), False),
+    "asan": (_sanitizer("asan", "address,undefined", True, UBSAN_OPTIONS="print_stacktrace=1"), False),
     "conformance": (lambda report: _python("test/conformance/run.py", report, timeout=5400), True),
     "models-full": (lambda report: _python("test/e2e/run_models.py", report, "--fetch", timeout=7200), True),
     "round-trips": (_round_trips, True),
     "emulated": (lambda report: _python("test/e2e/run_emulated.py", report, timeout=3600), True),
-    "tsan": (_sanitizer("tsan", "thread", TSAN_OPTIONS="halt_on_error=1"), True),
+    "tsan": (_sanitizer("tsan", "thread", False, TSAN_OPTIONS="halt_on_error=1"), True),
     "wheel": (_wheel, True),
     "tidy": (_tidy, True),
 }
