@@ -11,6 +11,13 @@ function(mopt_common target)
   target_compile_options(${target} PRIVATE -Xclang -fno-pch-timestamp)
   target_link_libraries(${target} PUBLIC MLIR LLVM)
   add_dependencies(${target} MoptIncGen)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "EXECUTABLE")
+    # As libraries are compiled: the precompiled header is PIC, and PIE code cannot use it.
+    target_compile_options(${target} PRIVATE -fPIC)
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF BUILD_RPATH "/usr/lib/llvm-22/lib"
+                          INSTALL_RPATH "/usr/lib/llvm-22/lib")
+  endif()
 endfunction()
 
 function(mopt_library name)
@@ -28,8 +35,4 @@ function(mopt_tool name)
   add_executable(${name} ${A_UNPARSED_ARGUMENTS})
   mopt_common(${name})
   target_link_libraries(${name} PRIVATE ${A_LINK})
-  # As libraries are compiled: the precompiled header is PIC, and PIE code cannot use it.
-  target_compile_options(${name} PRIVATE -fPIC)
-  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF
-                        BUILD_RPATH "/usr/lib/llvm-22/lib" INSTALL_RPATH "/usr/lib/llvm-22/lib")
 endfunction()

@@ -16,13 +16,13 @@ int main(int argc, char **argv) {
   try(mopt_model_load(argc > 1 ? argv[1] : "model.so", &model, &error));
   try(mopt_session_create(model, NULL, &session, &error));
   for (uint32_t i = 0; mopt_model_input(model, i, &info) == MOPT_OK; ++i) {
-    mopt_tensor input = {.dtype = info.dtype, .rank = info.rank, .bytes = mopt_dtype_bits(info.dtype) / 8};
+    mopt_array input = {.dtype = info.dtype, .rank = info.rank, .bytes = mopt_dtype_bits(info.dtype) / 8};
     for (uint32_t d = 0; d < info.rank; ++d)
       input.bytes *= (uint64_t)(input.dims[d] = info.dims[d] < 0 ? 1 : info.dims[d]);
     input.data = calloc(1, input.bytes + 1); /* the model uses this memory in place: keep it while it may run */
     try(mopt_session_set_input(session, i, &input, &error));
   }
-  mopt_tensor output;
+  mopt_array output;
   try(mopt_session_run(session, NULL, &error));
   try(mopt_session_output(session, 0, &output, &error));
   if (output.dtype == MOPT_F32 && output.bytes)

@@ -22,7 +22,7 @@ static void *work(void *arg) {
   void *data[16] = {0};
   mopt_tensor_info info;
   for (uint32_t i = 0; i < 16 && mopt_model_input(model, i, &info) == MOPT_OK; ++i) {
-    mopt_tensor input = {.dtype = info.dtype, .rank = info.rank, .bytes = mopt_dtype_bits(info.dtype) / 8};
+    mopt_array input = {.dtype = info.dtype, .rank = info.rank, .bytes = mopt_dtype_bits(info.dtype) / 8};
     for (uint32_t d = 0; d < info.rank; ++d)
       input.bytes *= (uint64_t)(input.dims[d] = info.dims[d] < 0 ? 1 : info.dims[d]);
     input.data = data[i] = calloc(1, input.bytes + 1);
@@ -30,7 +30,7 @@ static void *work(void *arg) {
   }
   for (int run = 0; run < 100; ++run)
     TRY(mopt_session_run(session, NULL, &error));
-  mopt_tensor output;
+  mopt_array output;
   TRY(mopt_session_output(session, 0, &output, &error));
   printf("thread %d: %llu bytes of output\n", (int)(size_t)arg, (unsigned long long)output.bytes);
   mopt_session_free(session);

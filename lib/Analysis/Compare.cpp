@@ -44,7 +44,8 @@ uint64_t rawElement(const TensorData &tensor, int64_t index) {
 }
 
 bool isSigned(int32_t dtype) {
-  return dtype == MOPT_I8 || dtype == MOPT_I16 || dtype == MOPT_I32 || dtype == MOPT_I64 || dtype == MOPT_I4 || dtype == MOPT_I2;
+  return dtype == MOPT_I8 || dtype == MOPT_I16 || dtype == MOPT_I32 || dtype == MOPT_I64 || dtype == MOPT_I4 ||
+         dtype == MOPT_I2;
 }
 
 } // namespace
@@ -109,8 +110,8 @@ std::string Difference::text(ArrayRef<int64_t> dims) const {
   llvm::raw_string_ostream os(out);
   os << "element [";
   llvm::interleaveComma(position, os);
-  os << llvm::format("]: got %.9g, expected %.9g; ", got, expected) << count << (count == 1 ? " element is" : " elements are")
-     << " out of tolerance";
+  os << llvm::format("]: got %.9g, expected %.9g; ", got, expected) << count
+     << (count == 1 ? " element is" : " elements are") << " out of tolerance";
   return out;
 }
 

@@ -1,8 +1,8 @@
 //===- Interpreter.cpp - runs ops of the mopt dialect with their reference functions ------------------------------===//
 #include "mopt/Analysis/Interpreter.h"
+#include "mlir/IR/IRMapping.h"
 #include "mopt/Dialect/Mopt/OpTable.h"
 #include "mopt/Support/Checked.h"
-#include "mlir/IR/IRMapping.h"
 
 namespace mopt {
 
@@ -192,7 +192,8 @@ FailureOr<SmallVector<Type>> Interpreter::resultTypes(Operation *op, ArrayRef<Te
     RankedTensorType type = tensor.type(context);
     if (!type)
       return fail(op, "MOPT-V001", "an operand has an element type that is not evaluated");
-    if (tensor.dims.size() <= 1 && tensor.numElements() <= maxElements && isa<IntegerType, FloatType>(type.getElementType())) {
+    if (tensor.dims.size() <= 1 && tensor.numElements() <= maxElements &&
+        isa<IntegerType, FloatType>(type.getElementType())) {
       TypedAttr attr = constantFromBytes(type, std::vector<uint8_t>(tensor.bytes.begin(), tensor.bytes.end()));
       mapping.map(value, ConstantOp::create(builder, op->getLoc(), type, attr).getResult());
     } else {
@@ -300,8 +301,8 @@ LogicalResult Interpreter::run(Operation *op, ArrayRef<TensorData> operands, Arr
                                     std::min(units, begin + piece), &fault);
     if (status != MOPT_STEP_OK)
       return fail(op, "MOPT-V002",
-                  op->getName().getStringRef() + ": " + describeStatus(status) + ": operand " + Twine(fault.operand) + ", got " +
-                      Twine(fault.got) + ", limit " + Twine(fault.limit));
+                  op->getName().getStringRef() + ": " + describeStatus(status) + ": operand " + Twine(fault.operand) +
+                      ", got " + Twine(fault.got) + ", limit " + Twine(fault.limit));
     if (outOfTime())
       return fail(op, "MOPT-V003", "the time for the evaluation is over");
   }
@@ -431,7 +432,8 @@ FailureOr<Interpreter::Tensors> Interpreter::evaluate(func::FuncOp func, ArrayRe
   if (func.isExternal() || !func.getBody().hasOneBlock())
     return fail(func, "MOPT-V001", "the function has no body of one block");
   if (inputs.size() != func.getNumArguments())
-    return fail(func, "MOPT-V004", "the model takes " + Twine(func.getNumArguments()) + " inputs, found " + Twine(inputs.size()));
+    return fail(func, "MOPT-V004",
+                "the model takes " + Twine(func.getNumArguments()) + " inputs, found " + Twine(inputs.size()));
   for (auto [argument, tensor] : llvm::zip_equal(func.getArguments(), inputs)) {
     if (failed(bindSizes(func, argument.getType(), tensor, "input '" + inputName(func, argument.getArgNumber()) + "'")))
       return failure();

@@ -1,22 +1,22 @@
 //===- Pipelines.cpp - the table of phases ------------------------------------------------------------------------===//
 #include "mopt/Pipelines/Pipelines.h"
-#include "mopt/Conversion/Conversion.h"
-#include "mopt/Dialect/Kernel/Kernel.h"
-#include "mopt/Transforms/Grouping/Grouping.h"
-#include "mopt/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Bufferization/Transforms/FuncBufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
-#include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Tensor/IR/TensorInferTypeOpInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
+#include "mopt/Conversion/Conversion.h"
+#include "mopt/Dialect/Kernel/Kernel.h"
+#include "mopt/Transforms/Grouping/Grouping.h"
+#include "mopt/Transforms/Passes.h"
 
 namespace mopt {
 namespace {
@@ -81,7 +81,8 @@ unsigned phaseOf(ModuleOp module) {
     if (isa<memref::AllocOp>(op))
       phase = std::max(phase, *findPhase("buffers"));
     else if (isa<kernel::KernelDialect>(op->getDialect()))
-      phase = std::max(phase, llvm::any_of(op->getOperandTypes(), llvm::IsaPred<MemRefType>) ? *findPhase("buffers") : *findPhase("kernels"));
+      phase = std::max(phase, llvm::any_of(op->getOperandTypes(), llvm::IsaPred<MemRefType>) ? *findPhase("buffers")
+                                                                                             : *findPhase("kernels"));
     else if (isa<GroupOp>(op))
       phase = std::max(phase, *findPhase("grouped"));
   });
@@ -107,8 +108,8 @@ void registerPasses() {
   registerMoptGroupingPasses();
   registerMoptConversionPasses();
   for (unsigned last = 0; last < std::size(table); ++last)
-    PassPipelineRegistration<>((Twine("mopt-to-") + table[last].name).str(), (Twine("All phases up to: ") + table[last].text).str(),
-                               [last](OpPassManager &pm) {
+    PassPipelineRegistration<>((Twine("mopt-to-") + table[last].name).str(),
+                               (Twine("All phases up to: ") + table[last].text).str(), [last](OpPassManager &pm) {
                                  for (unsigned i = 0; i <= last; ++i)
                                    table[i].build(pm);
                                });

@@ -70,10 +70,15 @@ MOPT_REFERENCE_FUNCTION(cumsum) {
     return MOPT_STEP_OK;
   };
   switch (computeOf(x.type)) {
-  case Compute::f32: return body(0.0f);
-  case Compute::f64: return body(0.0);
-  case Compute::i64: case Compute::u64: return body((uint64_t)0);
-  default: return MOPT_STEP_TYPE;
+  case Compute::f32:
+    return body(0.0f);
+  case Compute::f64:
+    return body(0.0);
+  case Compute::i64:
+  case Compute::u64:
+    return body((uint64_t)0);
+  default:
+    return MOPT_STEP_TYPE;
   }
 }
 
@@ -89,7 +94,8 @@ template <class T> struct Heap {
     int64_t index;
   };
   __attribute__((always_inline)) Entry get(int64_t i) const {
-    return {loadOne<T>(values, valueBase + i * valueStride), (int64_t)loadOne<uint64_t>(indices, indexBase + i * indexStride)};
+    return {loadOne<T>(values, valueBase + i * valueStride),
+            (int64_t)loadOne<uint64_t>(indices, indexBase + i * indexStride)};
   }
   __attribute__((always_inline)) void set(int64_t i, Entry e) const {
     uint64_t index = (uint64_t)e.index;
@@ -147,7 +153,12 @@ MOPT_REFERENCE_FUNCTION(topk) {
     T line[block];
     for (int64_t unit = begin; unit < end; ++unit) {
       int64_t from = sliceOffset(sx, unit);
-      Heap<T> heap = {values, indices, sliceOffset(sv, unit), sv.stride, sliceOffset(si, unit), si.stride,
+      Heap<T> heap = {values,
+                      indices,
+                      sliceOffset(sv, unit),
+                      sv.stride,
+                      sliceOffset(si, unit),
+                      si.stride,
                       attrInt(attr, MOPT_TOPK_LARGEST, 1) != 0};
       Entry worst = {0, 0};
       for (int64_t i = 0; i < sx.size; i += block) {

@@ -24,46 +24,101 @@ template <class C> constexpr bool isFloat = isSame<C, float> || isSame<C, double
 /// Bits of one element; 0 for types that reference functions do not know (strings).
 MOPT_INLINE int32_t typeBits(int32_t type) {
   switch (type) {
-  case MOPT_U2: case MOPT_I2: return 2;
-  case MOPT_U4: case MOPT_I4: case MOPT_F4E2M1: return 4;
-  case MOPT_U8: case MOPT_I8: case MOPT_BOOL: case MOPT_F8E4M3FN: case MOPT_F8E4M3FNUZ: case MOPT_F8E5M2:
-  case MOPT_F8E5M2FNUZ: case MOPT_F8E8M0: return 8;
-  case MOPT_U16: case MOPT_I16: case MOPT_F16: case MOPT_BF16: return 16;
-  case MOPT_F32: case MOPT_I32: case MOPT_U32: return 32;
-  case MOPT_F64: case MOPT_I64: case MOPT_U64: case MOPT_C64: return 64;
-  case MOPT_C128: return 128;
-  default: return 0;
+  case MOPT_U2:
+  case MOPT_I2:
+    return 2;
+  case MOPT_U4:
+  case MOPT_I4:
+  case MOPT_F4E2M1:
+    return 4;
+  case MOPT_U8:
+  case MOPT_I8:
+  case MOPT_BOOL:
+  case MOPT_F8E4M3FN:
+  case MOPT_F8E4M3FNUZ:
+  case MOPT_F8E5M2:
+  case MOPT_F8E5M2FNUZ:
+  case MOPT_F8E8M0:
+    return 8;
+  case MOPT_U16:
+  case MOPT_I16:
+  case MOPT_F16:
+  case MOPT_BF16:
+    return 16;
+  case MOPT_F32:
+  case MOPT_I32:
+  case MOPT_U32:
+    return 32;
+  case MOPT_F64:
+  case MOPT_I64:
+  case MOPT_U64:
+  case MOPT_C64:
+    return 64;
+  case MOPT_C128:
+    return 128;
+  default:
+    return 0;
   }
 }
 /// Which compute type holds a type's elements without loss. Types computed in f32 are all of at most 32 bits.
 enum class Compute : int32_t { none, f32, f64, i64, u64 };
 MOPT_INLINE Compute computeOf(int32_t type) {
   switch (type) {
-  case MOPT_F32: case MOPT_F16: case MOPT_BF16: case MOPT_F8E4M3FN: case MOPT_F8E4M3FNUZ: case MOPT_F8E5M2:
-  case MOPT_F8E5M2FNUZ: case MOPT_F8E8M0: case MOPT_F4E2M1: return Compute::f32;
-  case MOPT_F64: return Compute::f64;
-  case MOPT_I8: case MOPT_I16: case MOPT_I32: case MOPT_I64: case MOPT_I4: case MOPT_I2: return Compute::i64;
-  case MOPT_U8: case MOPT_U16: case MOPT_U32: case MOPT_U64: case MOPT_U4: case MOPT_U2: case MOPT_BOOL:
+  case MOPT_F32:
+  case MOPT_F16:
+  case MOPT_BF16:
+  case MOPT_F8E4M3FN:
+  case MOPT_F8E4M3FNUZ:
+  case MOPT_F8E5M2:
+  case MOPT_F8E5M2FNUZ:
+  case MOPT_F8E8M0:
+  case MOPT_F4E2M1:
+    return Compute::f32;
+  case MOPT_F64:
+    return Compute::f64;
+  case MOPT_I8:
+  case MOPT_I16:
+  case MOPT_I32:
+  case MOPT_I64:
+  case MOPT_I4:
+  case MOPT_I2:
+    return Compute::i64;
+  case MOPT_U8:
+  case MOPT_U16:
+  case MOPT_U32:
+  case MOPT_U64:
+  case MOPT_U4:
+  case MOPT_U2:
+  case MOPT_BOOL:
     return Compute::u64;
-  default: return Compute::none;
+  default:
+    return Compute::none;
   }
 }
 /// Calls `f` with a zero of the compute type; MOPT_STEP_TYPE for other types. `f` returns a status.
 template <class F> MOPT_INLINE int32_t withCompute(int32_t type, F f) {
   switch (computeOf(type)) {
-  case Compute::f32: return f(0.0f);
-  case Compute::f64: return f(0.0);
-  case Compute::i64: return f((int64_t)0);
-  case Compute::u64: return f((uint64_t)0);
-  default: return MOPT_STEP_TYPE;
+  case Compute::f32:
+    return f(0.0f);
+  case Compute::f64:
+    return f(0.0);
+  case Compute::i64:
+    return f((int64_t)0);
+  case Compute::u64:
+    return f((uint64_t)0);
+  default:
+    return MOPT_STEP_TYPE;
   }
 }
 /// The same for floats only.
 template <class F> MOPT_INLINE int32_t withFloat(int32_t type, F f) {
   switch (computeOf(type)) {
-  case Compute::f32: return f(0.0f);
-  case Compute::f64: return f(0.0);
-  default: return MOPT_STEP_TYPE;
+  case Compute::f32:
+    return f(0.0f);
+  case Compute::f64:
+    return f(0.0);
+  default:
+    return MOPT_STEP_TYPE;
   }
 }
 
@@ -90,30 +145,54 @@ template <class C> MOPT_INLINE C loadAt(const void *data, int32_t type, int64_t 
     else return (C)value;
   };
   switch (type) {
-  case MOPT_F32: return fromFloat(((const float *)data)[offset]);
-  case MOPT_F64: return fromFloat(((const double *)data)[offset]);
-  case MOPT_F16: return fromFloat(fromHalf(((const uint16_t *)data)[offset]));
-  case MOPT_BF16: return fromFloat(fromBFloat(((const uint16_t *)data)[offset]));
-  case MOPT_I8: return (C)((const int8_t *)data)[offset];
-  case MOPT_U8: return (C)((const uint8_t *)data)[offset];
-  case MOPT_I16: return (C)((const int16_t *)data)[offset];
-  case MOPT_U16: return (C)((const uint16_t *)data)[offset];
-  case MOPT_I32: return (C)((const int32_t *)data)[offset];
-  case MOPT_U32: return (C)((const uint32_t *)data)[offset];
-  case MOPT_I64: return (C)((const int64_t *)data)[offset];
-  case MOPT_U64: return (C)((const uint64_t *)data)[offset];
-  case MOPT_BOOL: return (C)(((const uint8_t *)data)[offset] != 0);
-  case MOPT_I4: return (C)((int32_t)(loadPacked<4>(data, offset) << 28) >> 28);
-  case MOPT_U4: return (C)loadPacked<4>(data, offset);
-  case MOPT_I2: return (C)((int32_t)(loadPacked<2>(data, offset) << 30) >> 30);
-  case MOPT_U2: return (C)loadPacked<2>(data, offset);
-  case MOPT_F8E4M3FN: return fromFloat(fromE4M3FN(((const uint8_t *)data)[offset]));
-  case MOPT_F8E4M3FNUZ: return fromFloat(fromFNUZ<3, 8>(((const uint8_t *)data)[offset]));
-  case MOPT_F8E5M2: return fromFloat(fromE5M2(((const uint8_t *)data)[offset]));
-  case MOPT_F8E5M2FNUZ: return fromFloat(fromFNUZ<2, 16>(((const uint8_t *)data)[offset]));
-  case MOPT_F8E8M0: return fromFloat(fromE8M0(((const uint8_t *)data)[offset]));
-  case MOPT_F4E2M1: return fromFloat(fromE2M1((uint8_t)loadPacked<4>(data, offset)));
-  default: return C();
+  case MOPT_F32:
+    return fromFloat(((const float *)data)[offset]);
+  case MOPT_F64:
+    return fromFloat(((const double *)data)[offset]);
+  case MOPT_F16:
+    return fromFloat(fromHalf(((const uint16_t *)data)[offset]));
+  case MOPT_BF16:
+    return fromFloat(fromBFloat(((const uint16_t *)data)[offset]));
+  case MOPT_I8:
+    return (C)((const int8_t *)data)[offset];
+  case MOPT_U8:
+    return (C)((const uint8_t *)data)[offset];
+  case MOPT_I16:
+    return (C)((const int16_t *)data)[offset];
+  case MOPT_U16:
+    return (C)((const uint16_t *)data)[offset];
+  case MOPT_I32:
+    return (C)((const int32_t *)data)[offset];
+  case MOPT_U32:
+    return (C)((const uint32_t *)data)[offset];
+  case MOPT_I64:
+    return (C)((const int64_t *)data)[offset];
+  case MOPT_U64:
+    return (C)((const uint64_t *)data)[offset];
+  case MOPT_BOOL:
+    return (C)(((const uint8_t *)data)[offset] != 0);
+  case MOPT_I4:
+    return (C)((int32_t)(loadPacked<4>(data, offset) << 28) >> 28);
+  case MOPT_U4:
+    return (C)loadPacked<4>(data, offset);
+  case MOPT_I2:
+    return (C)((int32_t)(loadPacked<2>(data, offset) << 30) >> 30);
+  case MOPT_U2:
+    return (C)loadPacked<2>(data, offset);
+  case MOPT_F8E4M3FN:
+    return fromFloat(fromE4M3FN(((const uint8_t *)data)[offset]));
+  case MOPT_F8E4M3FNUZ:
+    return fromFloat(fromFNUZ<3, 8>(((const uint8_t *)data)[offset]));
+  case MOPT_F8E5M2:
+    return fromFloat(fromE5M2(((const uint8_t *)data)[offset]));
+  case MOPT_F8E5M2FNUZ:
+    return fromFloat(fromFNUZ<2, 16>(((const uint8_t *)data)[offset]));
+  case MOPT_F8E8M0:
+    return fromFloat(fromE8M0(((const uint8_t *)data)[offset]));
+  case MOPT_F4E2M1:
+    return fromFloat(fromE2M1((uint8_t)loadPacked<4>(data, offset)));
+  default:
+    return C();
   }
 }
 template <class C> MOPT_INLINE C load(const mopt_tensor &t, int64_t offset) { return loadAt<C>(t.data, t.type, offset); }
@@ -130,16 +209,36 @@ template <class C> MOPT_INLINE void storeAt(void *data, int32_t type, int64_t of
     else return toFloatOdd((double)v);
   };
   switch (type) {
-  case MOPT_F32: ((float *)data)[offset] = (float)value; break;
-  case MOPT_F64: ((double *)data)[offset] = (double)value; break;
-  case MOPT_F16: ((uint16_t *)data)[offset] = toHalf(narrow(value)); break;
-  case MOPT_BF16: ((uint16_t *)data)[offset] = toBFloat(narrow(value)); break;
-  case MOPT_I8: ((int8_t *)data)[offset] = (int8_t)toInteger<8, true>(value); break;
-  case MOPT_U8: ((uint8_t *)data)[offset] = (uint8_t)toInteger<8, false>(value); break;
-  case MOPT_I16: ((int16_t *)data)[offset] = (int16_t)toInteger<16, true>(value); break;
-  case MOPT_U16: ((uint16_t *)data)[offset] = (uint16_t)toInteger<16, false>(value); break;
-  case MOPT_I32: ((int32_t *)data)[offset] = (int32_t)toInteger<32, true>(value); break;
-  case MOPT_U32: ((uint32_t *)data)[offset] = (uint32_t)toInteger<32, false>(value); break;
+  case MOPT_F32:
+    ((float *)data)[offset] = (float)value;
+    break;
+  case MOPT_F64:
+    ((double *)data)[offset] = (double)value;
+    break;
+  case MOPT_F16:
+    ((uint16_t *)data)[offset] = toHalf(narrow(value));
+    break;
+  case MOPT_BF16:
+    ((uint16_t *)data)[offset] = toBFloat(narrow(value));
+    break;
+  case MOPT_I8:
+    ((int8_t *)data)[offset] = (int8_t)toInteger<8, true>(value);
+    break;
+  case MOPT_U8:
+    ((uint8_t *)data)[offset] = (uint8_t)toInteger<8, false>(value);
+    break;
+  case MOPT_I16:
+    ((int16_t *)data)[offset] = (int16_t)toInteger<16, true>(value);
+    break;
+  case MOPT_U16:
+    ((uint16_t *)data)[offset] = (uint16_t)toInteger<16, false>(value);
+    break;
+  case MOPT_I32:
+    ((int32_t *)data)[offset] = (int32_t)toInteger<32, true>(value);
+    break;
+  case MOPT_U32:
+    ((uint32_t *)data)[offset] = (uint32_t)toInteger<32, false>(value);
+    break;
   case MOPT_I64:
     if constexpr (isFloat<C>) ((int64_t *)data)[offset] = truncateToI64(value);
     else ((int64_t *)data)[offset] = (int64_t)value;
@@ -148,18 +247,41 @@ template <class C> MOPT_INLINE void storeAt(void *data, int32_t type, int64_t of
     if constexpr (isFloat<C>) ((uint64_t *)data)[offset] = truncateToU64(value);
     else ((uint64_t *)data)[offset] = (uint64_t)value;
     break;
-  case MOPT_BOOL: ((uint8_t *)data)[offset] = value != 0; break;
-  case MOPT_I4: storePacked<4>(data, offset, (uint32_t)toInteger<4, true>(value)); break;
-  case MOPT_U4: storePacked<4>(data, offset, (uint32_t)toInteger<4, false>(value)); break;
-  case MOPT_I2: storePacked<2>(data, offset, (uint32_t)toInteger<2, true>(value)); break;
-  case MOPT_U2: storePacked<2>(data, offset, (uint32_t)toInteger<2, false>(value)); break;
-  case MOPT_F8E4M3FN: ((uint8_t *)data)[offset] = toE4M3FN(narrow(value), false); break;
-  case MOPT_F8E4M3FNUZ: ((uint8_t *)data)[offset] = toFNUZ<3, 8>(narrow(value), false); break;
-  case MOPT_F8E5M2: ((uint8_t *)data)[offset] = toE5M2(narrow(value), false); break;
-  case MOPT_F8E5M2FNUZ: ((uint8_t *)data)[offset] = toFNUZ<2, 16>(narrow(value), false); break;
-  case MOPT_F8E8M0: ((uint8_t *)data)[offset] = toE8M0(narrow(value), true, 0); break;
-  case MOPT_F4E2M1: storePacked<4>(data, offset, toE2M1(narrow(value))); break;
-  default: break;
+  case MOPT_BOOL:
+    ((uint8_t *)data)[offset] = value != 0;
+    break;
+  case MOPT_I4:
+    storePacked<4>(data, offset, (uint32_t)toInteger<4, true>(value));
+    break;
+  case MOPT_U4:
+    storePacked<4>(data, offset, (uint32_t)toInteger<4, false>(value));
+    break;
+  case MOPT_I2:
+    storePacked<2>(data, offset, (uint32_t)toInteger<2, true>(value));
+    break;
+  case MOPT_U2:
+    storePacked<2>(data, offset, (uint32_t)toInteger<2, false>(value));
+    break;
+  case MOPT_F8E4M3FN:
+    ((uint8_t *)data)[offset] = toE4M3FN(narrow(value), false);
+    break;
+  case MOPT_F8E4M3FNUZ:
+    ((uint8_t *)data)[offset] = toFNUZ<3, 8>(narrow(value), false);
+    break;
+  case MOPT_F8E5M2:
+    ((uint8_t *)data)[offset] = toE5M2(narrow(value), false);
+    break;
+  case MOPT_F8E5M2FNUZ:
+    ((uint8_t *)data)[offset] = toFNUZ<2, 16>(narrow(value), false);
+    break;
+  case MOPT_F8E8M0:
+    ((uint8_t *)data)[offset] = toE8M0(narrow(value), true, 0);
+    break;
+  case MOPT_F4E2M1:
+    storePacked<4>(data, offset, toE2M1(narrow(value)));
+    break;
+  default:
+    break;
   }
 }
 template <class C> MOPT_INLINE void store(const mopt_tensor &t, int64_t offset, C value) {
@@ -302,7 +424,7 @@ MOPT_INLINE uint64_t fmadd(uint64_t a, uint64_t b, uint64_t c) { return a * b + 
 } // namespace mopt
 
 /// Head of a reference function with the uniform signature.
-#define MOPT_REFERENCE_FUNCTION(op)                                                                                     \
-  extern "C" int32_t mopt_ref_##op(const mopt_tensor *in, int32_t nin, const mopt_tensor *out, int32_t nout,           \
+#define MOPT_REFERENCE_FUNCTION(op)                                                                                         \
+  extern "C" int32_t mopt_ref_##op(const mopt_tensor *in, int32_t nin, const mopt_tensor *out, int32_t nout,                \
                                    const mopt_attr *attr, int64_t begin, int64_t end, mopt_fault *fault)
 #endif

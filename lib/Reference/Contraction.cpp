@@ -20,7 +20,8 @@ struct Problem {
   int64_t rowsPerUnit; // a unit is all but the last axis of y: m rows where b is a vector
 };
 
-MOPT_INLINE int32_t matmulProblem(const mopt_tensor &a, const mopt_tensor &b, const mopt_tensor &y, Problem &p, mopt_fault *fault) {
+MOPT_INLINE int32_t matmulProblem(const mopt_tensor &a, const mopt_tensor &b, const mopt_tensor &y, Problem &p,
+                                  mopt_fault *fault) {
   if (a.rank < 1 || b.rank < 1) return fail(fault, MOPT_STEP_SHAPE, a.rank < 1 ? 0 : 1, 0, 1);
   bool aVector = a.rank == 1, bVector = b.rank == 1;
   int32_t aBatchRank = aVector ? 0 : a.rank - 2, bBatchRank = bVector ? 0 : b.rank - 2;
@@ -85,7 +86,8 @@ template <class T, class Body> MOPT_INLINE void rowBlocks(const Problem &p, int6
 
 /// finish(row in block, column, ncols, sums) for every part of every row.
 template <class T, class Finish>
-MOPT_INLINE void product(const mopt_tensor &a, const mopt_tensor &b, const Problem &p, int64_t begin, int64_t end, Finish finish) {
+MOPT_INLINE void product(const mopt_tensor &a, const mopt_tensor &b, const Problem &p, int64_t begin, int64_t end,
+                         Finish finish) {
   using B = Block<T>;
   rowBlocks<T>(p, begin, end, [&](const RowBlock &block) MOPT_LAMBDA {
     int64_t column = 0;
@@ -110,7 +112,8 @@ MOPT_INLINE void product(const mopt_tensor &a, const mopt_tensor &b, const Probl
           [&](int64_t r, int64_t k, int64_t n, T *dst)
               MOPT_LAMBDA { loadRun(dst, a.data, a.type, block.a[r] + k * p.aCol, p.aCol, n); },
           [&](int64_t k, int64_t n, T *panel) MOPT_LAMBDA {
-            loadPanel(panel, B::cols, b.data, b.type, block.right + k * p.bRow + column * p.bCol, p.bRow, p.bCol, n, ncols, padded);
+            loadPanel(panel, B::cols, b.data, b.type, block.right + k * p.bRow + column * p.bCol, p.bRow, p.bCol, n, ncols,
+                      padded);
           },
           [&](int64_t r, T *acc) MOPT_LAMBDA { finish(block, r, column, ncols, acc); });
     }
@@ -120,10 +123,15 @@ MOPT_INLINE void product(const mopt_tensor &a, const mopt_tensor &b, const Probl
 /// Calls f with a zero of the type sums are made in: integers modulo 2^64.
 template <class F> MOPT_INLINE int32_t withSum(int32_t type, F f) {
   switch (computeOf(type)) {
-  case Compute::f32: return f(0.0f);
-  case Compute::f64: return f(0.0);
-  case Compute::i64: case Compute::u64: return f((uint64_t)0);
-  default: return MOPT_STEP_TYPE;
+  case Compute::f32:
+    return f(0.0f);
+  case Compute::f64:
+    return f(0.0);
+  case Compute::i64:
+  case Compute::u64:
+    return f((uint64_t)0);
+  default:
+    return MOPT_STEP_TYPE;
   }
 }
 
@@ -140,9 +148,8 @@ MOPT_REFERENCE_FUNCTION(matmul) {
   return withSum(y.type, [&](auto zero) MOPT_LAMBDA -> int32_t {
     using T = decltype(zero);
     product<T>(in[0], in[1], p, begin * p.rowsPerUnit, end * p.rowsPerUnit,
-               [&](const RowBlock &block, int64_t r, int64_t column, int64_t ncols, T *acc) MOPT_LAMBDA {
-                 storeRun(acc, y.data, y.type, block.y[r] + column * p.yCol, p.yCol, ncols);
-               });
+               [&](const RowBlock &block, int64_t r, int64_t column, int64_t ncols, T *acc)
+                   MOPT_LAMBDA { storeRun(acc, y.data, y.type, block.y[r] + column * p.yCol, p.yCol, ncols); });
     return (int32_t)MOPT_STEP_OK;
   });
 }
@@ -179,16 +186,17 @@ MOPT_REFERENCE_FUNCTION(gemm) {
     using T = decltype(zero);
     double alphaValue = attrFloat(attr, MOPT_GEMM_ALPHA, 1), betaValue = attrFloat(attr, MOPT_GEMM_BETA, 1);
     T alpha = isFloat<T> ? (T)alphaValue : (T)(int64_t)alphaValue, beta = isFloat<T> ? (T)betaValue : (T)(int64_t)betaValue;
-    product<T>(a, b, p, begin, end, [&](const RowBlock &block, int64_t r, int64_t column, int64_t ncols, T *acc) MOPT_LAMBDA {
-      if (alpha != (T)1)
-        for (int64_t i = 0; i < ncols; ++i) acc[i] = alpha * acc[i];
-      if (c) {
-        T add[Block<T>::cols];
-        loadRun(add, c->data, c->type, (block.first + r) * cRow + column * cCol, cCol, ncols);
-        for (int64_t i = 0; i < ncols; ++i) acc[i] = fmadd(beta, add[i], acc[i]);
-      }
-      storeRun(acc, y.data, y.type, block.y[r] + column * p.yCol, p.yCol, ncols);
-    });
+    product<T>(a, b, p, begin, end,
+               [&](const RowBlock &block, int64_t r, int64_t column, int64_t ncols, T *acc) MOPT_LAMBDA {
+                 if (alpha != (T)1)
+                   for (int64_t i = 0; i < ncols; ++i) acc[i] = alpha * acc[i];
+                 if (c) {
+                   T add[Block<T>::cols];
+                   loadRun(add, c->data, c->type, (block.first + r) * cRow + column * cCol, cCol, ncols);
+                   for (int64_t i = 0; i < ncols; ++i) acc[i] = fmadd(beta, add[i], acc[i]);
+                 }
+                 storeRun(acc, y.data, y.type, block.y[r] + column * p.yCol, p.yCol, ncols);
+               });
     return (int32_t)MOPT_STEP_OK;
   });
 }
@@ -200,8 +208,8 @@ struct Parameters {
   const mopt_tensor *t; // null: none
   int64_t stride, batch[MOPT_MAX_RANK];
 };
-MOPT_INLINE int32_t parameters(const mopt_tensor *t, const mopt_tensor &of, int32_t axisFromEnd, const Problem &p, int32_t slot,
-                               Parameters &z, mopt_fault *fault) {
+MOPT_INLINE int32_t parameters(const mopt_tensor *t, const mopt_tensor &of, int32_t axisFromEnd, const Problem &p,
+                               int32_t slot, Parameters &z, mopt_fault *fault) {
   z.t = t;
   z.stride = 0;
   for (int32_t i = 0; i < MOPT_MAX_RANK; ++i) z.batch[i] = 0;
@@ -242,7 +250,8 @@ MOPT_INLINE void shiftedProduct(const mopt_tensor &a, const mopt_tensor &b, cons
       int64_t ncols = minOf(B::cols, p.n - column), padded = ceilDiv(ncols, B::lanes) * B::lanes;
       T zero[B::cols];
       fillRun(zero, (T)0, B::cols);
-      if (zb.t) loadRun(zero, zb.t->data, zb.t->type, batchOffset(p, zb, block.first) + column * zb.stride, zb.stride, ncols);
+      if (zb.t)
+        loadRun(zero, zb.t->data, zb.t->type, batchOffset(p, zb, block.first) + column * zb.stride, zb.stride, ncols);
       contract<T>(
           block.count, ncols, p.k,
           [&](int64_t r, int64_t k, int64_t n, T *dst) MOPT_LAMBDA {
@@ -253,7 +262,8 @@ MOPT_INLINE void shiftedProduct(const mopt_tensor &a, const mopt_tensor &b, cons
             for (int64_t i = 0; i < n; ++i) dst[i] -= own;
           },
           [&](int64_t k, int64_t n, T *panel) MOPT_LAMBDA {
-            loadPanel(panel, B::cols, b.data, b.type, block.right + k * p.bRow + column * p.bCol, p.bRow, p.bCol, n, ncols, padded);
+            loadPanel(panel, B::cols, b.data, b.type, block.right + k * p.bRow + column * p.bCol, p.bRow, p.bCol, n, ncols,
+                      padded);
             if (zb.t)
               for (int64_t i = 0; i < n; ++i)
                 for (int64_t j = 0; j < B::cols; ++j) panel[i * B::cols + j] -= zero[j];
@@ -273,9 +283,8 @@ MOPT_REFERENCE_FUNCTION(matmul_integer) {
   if (int32_t status = parameters(operand(in, nin, 2), in[0], 2, p, 2, za, fault)) return status;
   if (int32_t status = parameters(operand(in, nin, 3), in[1], 1, p, 3, zb, fault)) return status;
   shiftedProduct<uint32_t>(in[0], in[1], za, zb, p, begin * p.rowsPerUnit, end * p.rowsPerUnit,
-                           [&](const RowBlock &block, int64_t r, int64_t column, int64_t ncols, uint32_t *acc) MOPT_LAMBDA {
-                             storeRun(acc, y.data, y.type, block.y[r] + column * p.yCol, p.yCol, ncols);
-                           });
+                           [&](const RowBlock &block, int64_t r, int64_t column, int64_t ncols, uint32_t *acc)
+                               MOPT_LAMBDA { storeRun(acc, y.data, y.type, block.y[r] + column * p.yCol, p.yCol, ncols); });
   return MOPT_STEP_OK;
 }
 

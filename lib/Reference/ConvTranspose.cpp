@@ -40,15 +40,18 @@ MOPT_REFERENCE_FUNCTION(conv_transpose) {
   const mopt_tensor &x = in[0], &weight = in[1], &y = out[0];
   const mopt_tensor *bias = operand(in, nin, 2);
   ConvShape s;
-  if (int32_t status = makeWindow(x, y, &weight, attr, {MOPT_CONV_TRANSPOSE_AUTO_PAD, MOPT_CONV_TRANSPOSE_DILATIONS,
-                                  MOPT_CONV_TRANSPOSE_KERNEL_SHAPE, MOPT_CONV_TRANSPOSE_PADS, MOPT_CONV_TRANSPOSE_STRIDES}, s.w, fault))
+  if (int32_t status = makeWindow(x, y, &weight, attr,
+                                  {MOPT_CONV_TRANSPOSE_AUTO_PAD, MOPT_CONV_TRANSPOSE_DILATIONS,
+                                   MOPT_CONV_TRANSPOSE_KERNEL_SHAPE, MOPT_CONV_TRANSPOSE_PADS, MOPT_CONV_TRANSPOSE_STRIDES},
+                                  s.w, fault))
     return status;
   int64_t group = attrInt(attr, MOPT_CONV_TRANSPOSE_GROUP, 1), autoPad = attrInt(attr, MOPT_CONV_TRANSPOSE_AUTO_PAD);
   if (group < 1 || x.dims[1] % group != 0) return fail(fault, MOPT_STEP_VALUE, 0, group, x.dims[1]);
   if (weight.dims[0] != x.dims[1]) return fail(fault, MOPT_STEP_SHAPE, 1, weight.dims[0], x.dims[1]);
   if (y.dims[1] != weight.dims[1] * group) return fail(fault, MOPT_STEP_SHAPE, -1, y.dims[1], weight.dims[1] * group);
   if (y.dims[0] != x.dims[0]) return fail(fault, MOPT_STEP_SHAPE, -1, y.dims[0], x.dims[0]);
-  if (bias && (bias->rank != 1 || bias->dims[0] != y.dims[1])) return fail(fault, MOPT_STEP_SHAPE, 2, bias->dims[0], y.dims[1]);
+  if (bias && (bias->rank != 1 || bias->dims[0] != y.dims[1]))
+    return fail(fault, MOPT_STEP_SHAPE, 2, bias->dims[0], y.dims[1]);
 
   int32_t rank = x.rank - 2;
   IntList outputPadding = attrInts(attr, MOPT_CONV_TRANSPOSE_OUTPUT_PADDING);

@@ -39,7 +39,7 @@ MOPT_INLINE float toFloatOdd(double value) {
 /// Exponent and mantissa of |value|, to nearest even. Numbers beyond the format just count on, up to 2^(256 - b).
 template <int m, int b> MOPT_INLINE uint32_t encodeMagnitude(float value) {
   constexpr int shift = 23 - m;
-  constexpr uint32_t smallest = (uint32_t)(128 - b) << 23;            // smallest normal number: 2^(1 - b)
+  constexpr uint32_t smallest = (uint32_t)(128 - b) << 23;           // smallest normal number: 2^(1 - b)
   constexpr uint32_t magic = (uint32_t)(127 + 23 + 1 - b - m) << 23; // one ulp of it is one ulp of subnormal numbers
   uint32_t bits = bitCast<uint32_t>(value) & 0x7fffffffu;
   uint32_t normal = (bits + ((bits >> shift) & 1) + ((1u << (shift - 1)) - 1) - ((uint32_t)(127 - b) << 23)) >> shift;
@@ -54,7 +54,9 @@ template <int m, int b> MOPT_INLINE float decodeMagnitude(uint32_t code) {
   float subnormal = bitCast<float>(bits + one) - bitCast<float>(one);
   return code >> m ? bitCast<float>(bits + ((uint32_t)(127 - b) << 23)) : subnormal;
 }
-MOPT_INLINE float withSign(float magnitude, uint32_t signBit) { return bitCast<float>(bitCast<uint32_t>(magnitude) | signBit); }
+MOPT_INLINE float withSign(float magnitude, uint32_t signBit) {
+  return bitCast<float>(bitCast<uint32_t>(magnitude) | signBit);
+}
 
 MOPT_INLINE float fromHalf(uint16_t code) {
   uint32_t magnitude = code & 0x7fffu;

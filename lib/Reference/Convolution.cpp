@@ -13,12 +13,13 @@ MOPT_REFERENCE_FUNCTION(conv) {
   const mopt_tensor *bias = operand(in, nin, 2);
   ConvShape s;
   if (int32_t status = convShape(x, weight, y, 1, attr, s, fault)) return status;
-  if (bias && (bias->rank != 1 || bias->dims[0] != y.dims[1])) return fail(fault, MOPT_STEP_SHAPE, 2, bias->dims[0], y.dims[1]);
+  if (bias && (bias->rank != 1 || bias->dims[0] != y.dims[1]))
+    return fail(fault, MOPT_STEP_SHAPE, 2, bias->dims[0], y.dims[1]);
   return withFloat(y.type, [&](auto zero) MOPT_LAMBDA -> int32_t {
     using T = decltype(zero);
     convolve<T>(
-        s, PlainSource<T>{x}, x.strides[0], y.dims[1],
-        [&](int64_t) MOPT_LAMBDA { return PlainSource<T>{weight}; }, begin, end,
+        s, PlainSource<T>{x}, x.strides[0], y.dims[1], [&](int64_t) MOPT_LAMBDA { return PlainSource<T>{weight}; }, begin,
+        end,
         [&](int64_t image, int64_t channel, int64_t first, int64_t n, T *acc) MOPT_LAMBDA {
           if (bias) {
             T add = loadOne<T>(*bias, channel * bias->strides[0]);
@@ -48,9 +49,8 @@ MOPT_INLINE void integerConv(const ConvShape &s, const mopt_tensor &x, const mop
   using T = uint32_t;
   convolve<T>(
       s, ShiftedSource<T>{x, xZero ? loadOne<T>(*xZero, 0) : 0}, x.strides[0], channels,
-      [&](int64_t channel) MOPT_LAMBDA {
-        return ShiftedSource<T>{weight, wZero ? loadOne<T>(*wZero, perChannel(*wZero, channel)) : 0};
-      },
+      [&](int64_t channel)
+          MOPT_LAMBDA { return ShiftedSource<T>{weight, wZero ? loadOne<T>(*wZero, perChannel(*wZero, channel)) : 0}; },
       begin, end, write);
 }
 } // namespace
@@ -83,7 +83,8 @@ MOPT_REFERENCE_FUNCTION(qlinear_conv) {
     if (numElements(in[slot]) != 1) return fail(fault, MOPT_STEP_SHAPE, slot, numElements(in[slot]), 1);
   for (int32_t slot = 4; slot <= 5; ++slot)
     if (int32_t status = checkPerChannel(in[slot], y.dims[1], slot, fault)) return status;
-  if (bias && (bias->rank != 1 || bias->dims[0] != y.dims[1])) return fail(fault, MOPT_STEP_SHAPE, 8, bias->dims[0], y.dims[1]);
+  if (bias && (bias->rank != 1 || bias->dims[0] != y.dims[1]))
+    return fail(fault, MOPT_STEP_SHAPE, 8, bias->dims[0], y.dims[1]);
   float xScale = loadOne<float>(in[1], 0), yScale = loadOne<float>(in[6], 0);
   int64_t yZero = (int32_t)loadOne<uint32_t>(in[7], 0);
   integerConv(s, x, weight, &in[2], &in[5], y.dims[1], begin, end,

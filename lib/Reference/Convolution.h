@@ -45,22 +45,24 @@ template <class T> struct ShiftedSource {
 /// Sizes of a convolution beside its window.
 struct ConvShape {
   Window w;
-  int64_t channels, outChannels; // of a group
+  int64_t channels, outChannels;     // of a group
   int64_t xc, wGroup, wo, wc, ws[3]; // element strides: channel of x; group, output channel, channel, kernel of the weight
-  bool plainKernel;              // (c, kz, ky, kx) of the weight are adjacent
+  bool plainKernel;                  // (c, kz, ky, kx) of the weight are adjacent
 };
 enum { convX = 0, convW = 1 }; // operands of Conv and ConvInteger; QLinearConv names its own
 
 MOPT_INLINE int32_t convShape(const mopt_tensor &x, const mopt_tensor &weight, const mopt_tensor &y, int32_t weightOperand,
                               const mopt_attr *attr, ConvShape &s, mopt_fault *fault) {
   // The attributes of all forms of Conv have the same slots.
-  if (int32_t status = makeWindow(x, y, &weight, attr, {MOPT_CONV_AUTO_PAD, MOPT_CONV_DILATIONS, MOPT_CONV_KERNEL_SHAPE,
-                                  MOPT_CONV_PADS, MOPT_CONV_STRIDES}, s.w, fault))
+  if (int32_t status = makeWindow(
+          x, y, &weight, attr,
+          {MOPT_CONV_AUTO_PAD, MOPT_CONV_DILATIONS, MOPT_CONV_KERNEL_SHAPE, MOPT_CONV_PADS, MOPT_CONV_STRIDES}, s.w, fault))
     return status;
   samePads(s.w, attrInt(attr, MOPT_CONV_AUTO_PAD));
   int64_t group = attrInt(attr, MOPT_CONV_GROUP, 1);
   if (group < 1 || weight.dims[0] % group != 0) return fail(fault, MOPT_STEP_VALUE, weightOperand, group, weight.dims[0]);
-  if (weight.dims[1] * group != x.dims[1]) return fail(fault, MOPT_STEP_SHAPE, weightOperand, weight.dims[1] * group, x.dims[1]);
+  if (weight.dims[1] * group != x.dims[1])
+    return fail(fault, MOPT_STEP_SHAPE, weightOperand, weight.dims[1] * group, x.dims[1]);
   if (y.dims[0] != x.dims[0]) return fail(fault, MOPT_STEP_SHAPE, -1, y.dims[0], x.dims[0]);
   if (y.dims[1] != weight.dims[0]) return fail(fault, MOPT_STEP_SHAPE, -1, y.dims[1], weight.dims[0]);
   s.channels = weight.dims[1];
@@ -116,7 +118,8 @@ MOPT_INLINE void weightRun(const ConvShape &s, const Source &weight, int64_t bas
 
 /// One row of a panel: input of the output positions in `segments` at one tap; `base` is the offset of its channel.
 template <class T, class Source>
-MOPT_INLINE void tapRun(const Window &w, const Source &x, int64_t base, const Tap &t, const Segment *segments, int32_t count, T *dst) {
+MOPT_INLINE void tapRun(const Window &w, const Source &x, int64_t base, const Tap &t, const Segment *segments, int32_t count,
+                        T *dst) {
   int64_t low, high;
   validRange(w, 2, t.x, low, high);
   int64_t dx = t.x * w.dilation[2] - w.pad[2];
@@ -137,14 +140,19 @@ MOPT_INLINE void tapRun(const Window &w, const Source &x, int64_t base, const Ta
 }
 
 /// Integers as wide as T.
-template <int bytes> struct IntegerOf { using type = int32_t; };
-template <> struct IntegerOf<8> { using type = int64_t; };
+template <int bytes> struct IntegerOf {
+  using type = int32_t;
+};
+template <> struct IntegerOf<8> {
+  using type = int64_t;
+};
 
 /// The same where a tap is the image moved by a constant (isMoved, one plane): vectors are read across the ends of rows, and
 /// elements whose column falls off the image become 0. What falls off above or below is then outside of [0, inSize), which is
 /// false to begin with: `from` and the `n` elements after it must lie inside. `px`: columns of the output positions.
 template <class T>
-MOPT_INLINE void movedRun(const Window &w, const T *from, int64_t dx, const typename IntegerOf<sizeof(T)>::type *px, int64_t n, T *dst) {
+MOPT_INLINE void movedRun(const Window &w, const T *from, int64_t dx, const typename IntegerOf<sizeof(T)>::type *px,
+                          int64_t n, T *dst) {
   using I = typename IntegerOf<sizeof(T)>::type;
   typedef I VI __attribute__((ext_vector_type(64 / sizeof(I))));
   typedef typename Lanes<T>::vector V;
@@ -182,7 +190,8 @@ MOPT_INLINE void convGroup(const ConvShape &s, const X &x, int64_t xOffset, W we
     }
     contract<T>(
         count, ncols, s.channels * w.kernelSize,
-        [&](int64_t r, int64_t k, int64_t n, T *dst) MOPT_LAMBDA { weightRun(s, weightOf(r), wOffset + r * s.wo, k, n, dst); },
+        [&](int64_t r, int64_t k, int64_t n, T *dst)
+            MOPT_LAMBDA { weightRun(s, weightOf(r), wOffset + r * s.wo, k, n, dst); },
         [&](int64_t k, int64_t n, T *panel) MOPT_LAMBDA {
           Tap t = tapAt(w, k);
           for (int64_t i = 0; i < n; ++i, nextTap(w, t)) {
@@ -191,7 +200,8 @@ MOPT_INLINE void convGroup(const ConvShape &s, const X &x, int64_t xOffset, W we
               int64_t dx = t.x * w.dilation[2] - w.pad[2];
               int64_t from = first + (t.y * w.dilation[1] - w.pad[1]) * w.in[2] + dx;
               if (from >= 0 && from + padded <= w.inSize && dx > -w.in[2] && dx < w.in[2]) {
-                movedRun(w, x.plain() + base + from, dx, (const typename IntegerOf<sizeof(T)>::type *)px, padded, panel + i * B::cols);
+                movedRun(w, x.plain() + base + from, dx, (const typename IntegerOf<sizeof(T)>::type *)px, padded,
+                         panel + i * B::cols);
                 continue;
               }
             }
@@ -228,7 +238,8 @@ MOPT_INLINE void convPlane(const ConvShape &s, const X &x, int64_t xOffset, cons
               if (low >= high) continue;
               T factor;
               weight.run(&factor, wOffset + kz * s.ws[0] + ky * s.ws[1] + kx * s.ws[2], 1, 1);
-              int64_t from = xOffset + iz * w.xs[0] + iy * w.xs[1] + (low * w.stride[2] + kx * w.dilation[2] - w.pad[2]) * w.xs[2];
+              int64_t from =
+                  xOffset + iz * w.xs[0] + iy * w.xs[1] + (low * w.stride[2] + kx * w.dilation[2] - w.pad[2]) * w.xs[2];
               T *to = acc + (low - first);
               const T *plain = x.plain();
               if (plain && w.stride[2] * w.xs[2] == 1) {
@@ -247,11 +258,12 @@ MOPT_INLINE void convPlane(const ConvShape &s, const X &x, int64_t xOffset, cons
 /// Planes [begin, end) of y = conv(x, weight). weightOf(output channel): its source, the offset is that of the group and channel.
 /// write(image, output channel, first pixel, pixels, sums).
 template <class T, class X, class WeightOf, class Write>
-MOPT_INLINE void convolve(const ConvShape &s, const X &x, int64_t xImage, int64_t outChannels, WeightOf weightOf, int64_t begin,
-                          int64_t end, Write write) {
+MOPT_INLINE void convolve(const ConvShape &s, const X &x, int64_t xImage, int64_t outChannels, WeightOf weightOf,
+                          int64_t begin, int64_t end, Write write) {
   for (int64_t plane = begin; plane < end;) {
     int64_t image = plane / outChannels, o = plane % outChannels, group = o / s.outChannels;
-    int64_t count = minOf(end - plane, (group + 1) * s.outChannels - o), xOffset = image * xImage + group * s.channels * s.xc;
+    int64_t count = minOf(end - plane, (group + 1) * s.outChannels - o),
+            xOffset = image * xImage + group * s.channels * s.xc;
     int64_t wOffset = group * s.wGroup + (o - group * s.outChannels) * s.wo;
     if (s.channels == 1 && s.outChannels == 1)
       convPlane<T>(s, x, xOffset, weightOf(o), wOffset,
@@ -267,11 +279,13 @@ MOPT_INLINE void convolve(const ConvShape &s, const X &x, int64_t xImage, int64_
 /// Stores n sums at flat output positions from `first` on, of the plane at `offset` of y. store(sums, offset, stride, n).
 template <class T, class Store>
 MOPT_INLINE void storePixels(const Window &w, int64_t offset, int64_t first, int64_t n, const T *sums, Store store) {
-  bool adjacent = w.ys[2] == 1 && (w.out[1] == 1 || w.ys[1] == w.out[2]) && (w.out[0] == 1 || w.ys[0] == w.out[1] * w.out[2]);
+  bool adjacent =
+      w.ys[2] == 1 && (w.out[1] == 1 || w.ys[1] == w.out[2]) && (w.out[0] == 1 || w.ys[0] == w.out[1] * w.out[2]);
   if (adjacent) return store(sums, offset + first, 1, n);
   for (int64_t i = 0; i < n;) {
     int64_t p = first + i, x = p % w.out[2], length = minOf(n - i, w.out[2] - x);
-    store(sums + i, offset + p / (w.out[1] * w.out[2]) * w.ys[0] + p / w.out[2] % w.out[1] * w.ys[1] + x * w.ys[2], w.ys[2], length);
+    store(sums + i, offset + p / (w.out[1] * w.out[2]) * w.ys[0] + p / w.out[2] % w.out[1] * w.ys[1] + x * w.ys[2], w.ys[2],
+          length);
     i += length;
   }
 }

@@ -97,7 +97,8 @@ static int32_t parse(const char *text, int64_t n, const mopt_tensor *in, int32_t
   for (int32_t i = 0; i < count; ++i)
     for (int32_t j = 0; j < (term[i] < 0 ? e.ellipsisRank : 1); ++j) {
       int32_t label = term[i] < 0 ? ellipsis + e.ellipsisRank - 1 - j : term[i];
-      if (e.dims[label] < 0 || isOut[label] || e.nout == MOPT_MAX_RANK) return fail(fault, MOPT_STEP_VALUE, -1, label, e.nout);
+      if (e.dims[label] < 0 || isOut[label] || e.nout == MOPT_MAX_RANK)
+        return fail(fault, MOPT_STEP_VALUE, -1, label, e.nout);
       isOut[label] = true;
       e.out[e.nout++] = label;
     }
@@ -153,30 +154,35 @@ MOPT_REFERENCE_FUNCTION(einsum) {
       int64_t rows = 1; // results along the last letter but one that share the right operand
       if (e.nout > 1 && e.strides[right][e.out[e.nout - 2]] == 0) rows = e.dims[e.out[--batchRank]];
       int64_t leftRow = batchRank < e.nout - 1 ? e.strides[left][e.out[batchRank]] : 0, rightColumn = e.strides[right][last];
-      int64_t leftInner = e.nsum > 0 ? e.strides[left][e.sum[e.nsum - 1]] : 0, rightInner = e.nsum > 0 ? e.strides[right][e.sum[e.nsum - 1]] : 0;
+      int64_t leftInner = e.nsum > 0 ? e.strides[left][e.sum[e.nsum - 1]] : 0,
+              rightInner = e.nsum > 0 ? e.strides[right][e.sum[e.nsum - 1]] : 0;
       for (int64_t from = begin; from < end;) {
         int64_t batch = from / (row * rows), base = batch * row * rows, until = minOf(end, base + row * rows);
         int64_t firstRow = (from - base) / row, nrows = ceilDiv(until - base, row) - firstRow;
-        int64_t a = labelOffset(e, left, e.out, batchRank, batch) + firstRow * leftRow, b = labelOffset(e, right, e.out, batchRank, batch);
+        int64_t a = labelOffset(e, left, e.out, batchRank, batch) + firstRow * leftRow,
+                b = labelOffset(e, right, e.out, batchRank, batch);
         for (int64_t column = 0; column < row; column += B::cols) {
           int64_t ncols = minOf(B::cols, row - column), padded = ceilDiv(ncols, B::lanes) * B::lanes;
           contract<T>(
               nrows, ncols, depth,
               [&](int64_t r, int64_t k, int64_t n, T *dst) MOPT_LAMBDA {
                 innerRuns(inner, k, n, [&](int64_t position, int64_t place, int64_t m) MOPT_LAMBDA {
-                  loadRun(dst + place, in[left].data, in[left].type, a + r * leftRow + labelOffset(e, left, e.sum, e.nsum, position), leftInner, m);
+                  loadRun(dst + place, in[left].data, in[left].type,
+                          a + r * leftRow + labelOffset(e, left, e.sum, e.nsum, position), leftInner, m);
                 });
               },
               [&](int64_t k, int64_t n, T *panel) MOPT_LAMBDA {
                 innerRuns(inner, k, n, [&](int64_t position, int64_t place, int64_t m) MOPT_LAMBDA {
                   loadPanel(panel + place * B::cols, B::cols, in[right].data, in[right].type,
-                            b + column * rightColumn + labelOffset(e, right, e.sum, e.nsum, position), rightInner, rightColumn, m, ncols, padded);
+                            b + column * rightColumn + labelOffset(e, right, e.sum, e.nsum, position), rightInner,
+                            rightColumn, m, ncols, padded);
                 });
               },
               [&](int64_t r, T *acc) MOPT_LAMBDA {
                 int64_t first = base + (firstRow + r) * row + column; // of the result; only [from, until) is ours
                 int64_t skip = maxOf(0, from - first), n = minOf(ncols, until - first) - skip;
-                if (n > 0) storeRun((const T *)acc + skip, y.data, y.type, offsetOfFlat(y, first + skip), y.strides[y.rank - 1], n);
+                if (n > 0)
+                  storeRun((const T *)acc + skip, y.data, y.type, offsetOfFlat(y, first + skip), y.strides[y.rank - 1], n);
               });
         }
         from = until;
@@ -207,9 +213,14 @@ MOPT_REFERENCE_FUNCTION(einsum) {
     return MOPT_STEP_OK;
   };
   switch (computeOf(y.type)) {
-  case Compute::f32: return body(0.0f);
-  case Compute::f64: return body(0.0);
-  case Compute::i64: case Compute::u64: return body((uint64_t)0);
-  default: return MOPT_STEP_TYPE;
+  case Compute::f32:
+    return body(0.0f);
+  case Compute::f64:
+    return body(0.0);
+  case Compute::i64:
+  case Compute::u64:
+    return body((uint64_t)0);
+  default:
+    return MOPT_STEP_TYPE;
   }
 }

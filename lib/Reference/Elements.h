@@ -31,14 +31,22 @@ template <int bits> struct PackedKind {
 /// Calls f(kind) for the element size of `type`: kind.of(tensor) gives access to its elements.
 template <class F> MOPT_INLINE int32_t withElement(int32_t type, F f) {
   switch (typeBits(type)) {
-  case 2: return f(PackedKind<2>());
-  case 4: return f(PackedKind<4>());
-  case 8: return f(ElementKind<uint8_t>());
-  case 16: return f(ElementKind<uint16_t>());
-  case 32: return f(ElementKind<uint32_t>());
-  case 64: return f(ElementKind<uint64_t>());
-  case 128: return f(ElementKind<Wide>());
-  default: return MOPT_STEP_TYPE;
+  case 2:
+    return f(PackedKind<2>());
+  case 4:
+    return f(PackedKind<4>());
+  case 8:
+    return f(ElementKind<uint8_t>());
+  case 16:
+    return f(ElementKind<uint16_t>());
+  case 32:
+    return f(ElementKind<uint32_t>());
+  case 64:
+    return f(ElementKind<uint64_t>());
+  case 128:
+    return f(ElementKind<Wide>());
+  default:
+    return MOPT_STEP_TYPE;
   }
 }
 

@@ -65,8 +65,9 @@ MOPT_INLINE int32_t joinTypes(int32_t a, int32_t b) {
 
 enum Domain { anyType, floatType, integerType, boolType };
 template <Domain domain, class C>
-constexpr bool allowed = domain == anyType || (domain == floatType ? isFloat<C>
-                                               : domain == boolType ? isSame<C, uint64_t> : !isFloat<C>);
+constexpr bool allowed = domain == anyType || (domain == floatType  ? isFloat<C>
+                                               : domain == boolType ? isSame<C, uint64_t>
+                                                                    : !isFloat<C>);
 
 // Data and type of each tensor are copied to locals: a store could otherwise change the descriptors, as far as the
 // compiler knows.
@@ -79,8 +80,9 @@ MOPT_INLINE int32_t unary(const mopt_tensor *in, const mopt_tensor *out, const m
       const void *a = in[0].data;
       void *r = out[0].data;
       int32_t ta = in[0].type, tr = out[0].type;
-      return forEachBroadcast<1>(in, out[0], begin, end, fault,
-                                 [=](const int64_t *at, int64_t to) { storeAt(r, tr, to, op(loadAt<C>(a, ta, at[0]), attr)); });
+      return forEachBroadcast<1>(in, out[0], begin, end, fault, [=](const int64_t *at, int64_t to) {
+        storeAt(r, tr, to, op(loadAt<C>(a, ta, at[0]), attr));
+      });
     } else {
       return MOPT_STEP_TYPE;
     }
@@ -110,35 +112,40 @@ MOPT_INLINE int32_t binary(const mopt_tensor *in, const mopt_tensor *out, const 
 #define SCALAR1(op) template <class C> MOPT_INLINE auto scalar_##op(C x, const mopt_attr *attr)
 #define SCALAR2(op) template <class C> MOPT_INLINE auto scalar_##op(C a, C b, const mopt_attr *attr)
 
-#define MOPT_S1(op, suffix, C, R)                                                                                      \
-  extern "C" R mopt_s_##op##_##suffix(C x, const mopt_attr *attr);                                                     \
+#define MOPT_S1(op, suffix, C, R)                                                                                           \
+  extern "C" R mopt_s_##op##_##suffix(C x, const mopt_attr *attr);                                                          \
   extern "C" R mopt_s_##op##_##suffix(C x, const mopt_attr *attr) { return scalar_##op<C>(x, attr); }
-#define MOPT_S2(op, suffix, C, R)                                                                                      \
-  extern "C" R mopt_s_##op##_##suffix(C a, C b, const mopt_attr *attr);                                                \
+#define MOPT_S2(op, suffix, C, R)                                                                                           \
+  extern "C" R mopt_s_##op##_##suffix(C a, C b, const mopt_attr *attr);                                                     \
   extern "C" R mopt_s_##op##_##suffix(C a, C b, const mopt_attr *attr) { return scalar_##op<C>(a, b, attr); }
-#define MOPT_R1(op, domain)                                                                                            \
-  MOPT_REFERENCE_FUNCTION(op) {                                                                                        \
-    return unary<domain>(in, out, attr, begin, end, fault,                                                             \
-                         [](auto x, const mopt_attr *attr) __attribute__((always_inline)) { return scalar_##op(x, attr); }); \
+#define MOPT_R1(op, domain)                                                                                                 \
+  MOPT_REFERENCE_FUNCTION(op) {                                                                                             \
+    return unary<domain>(in, out, attr, begin, end, fault,                                                                  \
+                         [](auto x, const mopt_attr *attr)                                                                  \
+                             __attribute__((always_inline)) { return scalar_##op(x, attr); });                              \
   }
-#define MOPT_R2(op, domain)                                                                                            \
-  MOPT_REFERENCE_FUNCTION(op) {                                                                                        \
-    return binary<domain>(in, out, attr, begin, end, fault, [](auto a, auto b, const mopt_attr *attr)                  \
-                              __attribute__((always_inline)) { return scalar_##op(a, b, attr); });                     \
+#define MOPT_R2(op, domain)                                                                                                 \
+  MOPT_REFERENCE_FUNCTION(op) {                                                                                             \
+    return binary<domain>(in, out, attr, begin, end, fault,                                                                 \
+                          [](auto a, auto b, const mopt_attr *attr)                                                         \
+                              __attribute__((always_inline)) { return scalar_##op(a, b, attr); });                          \
   }
 #define DEFINE1_F(op) MOPT_S1(op, f32, float, float) MOPT_S1(op, f64, double, double) MOPT_R1(op, floatType)
 #define DEFINE1_I(op) MOPT_S1(op, i64, int64_t, int64_t) MOPT_S1(op, u64, uint64_t, uint64_t) MOPT_R1(op, integerType)
 #define DEFINE1_B(op) MOPT_S1(op, u64, uint64_t, uint64_t) MOPT_R1(op, boolType)
 #define DEFINE1_F_B(op) MOPT_S1(op, f32, float, uint64_t) MOPT_S1(op, f64, double, uint64_t) MOPT_R1(op, floatType)
-#define DEFINE1_T(op)                                                                                                  \
-  MOPT_S1(op, f32, float, float) MOPT_S1(op, f64, double, double) MOPT_S1(op, i64, int64_t, int64_t)                   \
-  MOPT_S1(op, u64, uint64_t, uint64_t) MOPT_R1(op, anyType)
+#define DEFINE1_T(op)                                                                                                       \
+  MOPT_S1(op, f32, float, float)                                                                                            \
+  MOPT_S1(op, f64, double, double)                                                                                          \
+  MOPT_S1(op, i64, int64_t, int64_t) MOPT_S1(op, u64, uint64_t, uint64_t) MOPT_R1(op, anyType)
 #define DEFINE2_I(op) MOPT_S2(op, i64, int64_t, int64_t) MOPT_S2(op, u64, uint64_t, uint64_t) MOPT_R2(op, integerType)
 #define DEFINE2_B(op) MOPT_S2(op, u64, uint64_t, uint64_t) MOPT_R2(op, boolType)
-#define DEFINE2_T(op)                                                                                                  \
-  MOPT_S2(op, f32, float, float) MOPT_S2(op, f64, double, double) MOPT_S2(op, i64, int64_t, int64_t)                   \
-  MOPT_S2(op, u64, uint64_t, uint64_t) MOPT_R2(op, anyType)
-#define DEFINE2_T_B(op)                                                                                                \
-  MOPT_S2(op, f32, float, uint64_t) MOPT_S2(op, f64, double, uint64_t) MOPT_S2(op, i64, int64_t, uint64_t)             \
-  MOPT_S2(op, u64, uint64_t, uint64_t) MOPT_R2(op, anyType)
+#define DEFINE2_T(op)                                                                                                       \
+  MOPT_S2(op, f32, float, float)                                                                                            \
+  MOPT_S2(op, f64, double, double)                                                                                          \
+  MOPT_S2(op, i64, int64_t, int64_t) MOPT_S2(op, u64, uint64_t, uint64_t) MOPT_R2(op, anyType)
+#define DEFINE2_T_B(op)                                                                                                     \
+  MOPT_S2(op, f32, float, uint64_t)                                                                                         \
+  MOPT_S2(op, f64, double, uint64_t)                                                                                        \
+  MOPT_S2(op, i64, int64_t, uint64_t) MOPT_S2(op, u64, uint64_t, uint64_t) MOPT_R2(op, anyType)
 #endif

@@ -119,7 +119,7 @@ SCALAR2(bit_shift) {
   uint64_t amount = (uint64_t)b & 63;
   bool left = attrInt(attr, MOPT_BIT_SHIFT_DIRECTION) == MOPT_BIT_SHIFT_DIRECTION_LEFT;
   C shifted = left ? (C)((uint64_t)a << amount) : (C)(a >> amount);
-  C sign = !left && a < 0 ? (C)~(C)0 : (C)0;
+  C sign = !left && a < 0 ? (C) ~(C)0 : (C)0;
   return (uint64_t)b > 63 ? sign : shifted;
 }
 DEFINE2_T(add)
@@ -151,12 +151,12 @@ template <class C> MOPT_INLINE C scalar_clip(C x, C low, C high, const mopt_attr
   return scalar_min(scalar_max(x, low, attr), high, attr);
 }
 template <class C> MOPT_INLINE C scalar_where(uint64_t condition, C x, C y, const mopt_attr *) { return condition ? x : y; }
-#define TERNARY(suffix, C)                                                                                             \
-  extern "C" C mopt_s_clip_##suffix(C x, C low, C high, const mopt_attr *attr);                                        \
-  extern "C" C mopt_s_clip_##suffix(C x, C low, C high, const mopt_attr *attr) { return scalar_clip(x, low, high, attr); } \
-  extern "C" C mopt_s_where_##suffix(uint64_t condition, C x, C y, const mopt_attr *attr);                             \
-  extern "C" C mopt_s_where_##suffix(uint64_t condition, C x, C y, const mopt_attr *attr) {                            \
-    return scalar_where(condition, x, y, attr);                                                                        \
+#define TERNARY(suffix, C)                                                                                                  \
+  extern "C" C mopt_s_clip_##suffix(C x, C low, C high, const mopt_attr *attr);                                             \
+  extern "C" C mopt_s_clip_##suffix(C x, C low, C high, const mopt_attr *attr) { return scalar_clip(x, low, high, attr); }  \
+  extern "C" C mopt_s_where_##suffix(uint64_t condition, C x, C y, const mopt_attr *attr);                                  \
+  extern "C" C mopt_s_where_##suffix(uint64_t condition, C x, C y, const mopt_attr *attr) {                                 \
+    return scalar_where(condition, x, y, attr);                                                                             \
   }
 TERNARY(f32, float)
 TERNARY(f64, double)

@@ -22,17 +22,32 @@ template <class C> MOPT_INLINE int64_t forWrapping(C v) {
   else return (int64_t)v;
 }
 /// storeAt, and what Cast adds: saturation and the rounding mode of f8e8m0.
-template <class C>
-MOPT_INLINE void storeCast(void *data, int32_t type, int64_t offset, C value, bool saturate, int mode) {
+template <class C> MOPT_INLINE void storeCast(void *data, int32_t type, int64_t offset, C value, bool saturate, int mode) {
   uint8_t *bytes = (uint8_t *)data;
   switch (type) {
-  case MOPT_F8E4M3FN: bytes[offset] = toE4M3FN(forRounding(value), saturate); break;
-  case MOPT_F8E4M3FNUZ: bytes[offset] = toFNUZ<3, 8>(forRounding(value), saturate); break;
-  case MOPT_F8E5M2: bytes[offset] = toE5M2(forRounding(value), saturate); break;
-  case MOPT_F8E5M2FNUZ: bytes[offset] = toFNUZ<2, 16>(forRounding(value), saturate); break;
-  case MOPT_F8E8M0: bytes[offset] = toE8M0(forRounding(value), saturate, mode); break;
-  case MOPT_I2: case MOPT_U2: case MOPT_I4: case MOPT_U4: storeAt(data, type, offset, forWrapping(value)); break;
-  default: storeAt(data, type, offset, value);
+  case MOPT_F8E4M3FN:
+    bytes[offset] = toE4M3FN(forRounding(value), saturate);
+    break;
+  case MOPT_F8E4M3FNUZ:
+    bytes[offset] = toFNUZ<3, 8>(forRounding(value), saturate);
+    break;
+  case MOPT_F8E5M2:
+    bytes[offset] = toE5M2(forRounding(value), saturate);
+    break;
+  case MOPT_F8E5M2FNUZ:
+    bytes[offset] = toFNUZ<2, 16>(forRounding(value), saturate);
+    break;
+  case MOPT_F8E8M0:
+    bytes[offset] = toE8M0(forRounding(value), saturate, mode);
+    break;
+  case MOPT_I2:
+  case MOPT_U2:
+  case MOPT_I4:
+  case MOPT_U4:
+    storeAt(data, type, offset, forWrapping(value));
+    break;
+  default:
+    storeAt(data, type, offset, value);
   }
 }
 MOPT_INLINE bool saturates(const mopt_attr *attr) { return attrInt(attr, MOPT_CAST_SATURATE) != 0; }
@@ -54,29 +69,29 @@ MOPT_REFERENCE_FUNCTION(cast) {
 }
 
 // Casts go through one element in memory, which becomes a register: so they and tensors cannot differ.
-#define CAST(from, From, to, tag, To)                                                                                  \
-  extern "C" To mopt_s_cast_##from##_##to(From x);                                                                     \
-  extern "C" To mopt_s_cast_##from##_##to(From x) {                                                                    \
-    uint64_t element = 0;                                                                                              \
-    storeCast<From>(&element, tag, 0, x, false, 0);                                                                    \
-    return loadAt<To>(&element, tag, 0);                                                                               \
+#define CAST(from, From, to, tag, To)                                                                                       \
+  extern "C" To mopt_s_cast_##from##_##to(From x);                                                                          \
+  extern "C" To mopt_s_cast_##from##_##to(From x) {                                                                         \
+    uint64_t element = 0;                                                                                                   \
+    storeCast<From>(&element, tag, 0, x, false, 0);                                                                         \
+    return loadAt<To>(&element, tag, 0);                                                                                    \
   }
-#define CAST8(from, From, to, tag, To)                                                                                 \
-  extern "C" To mopt_s_cast_##from##_##to(From x, const mopt_attr *attr);                                              \
-  extern "C" To mopt_s_cast_##from##_##to(From x, const mopt_attr *attr) {                                             \
-    uint64_t element = 0;                                                                                              \
-    storeCast<From>(&element, tag, 0, x, saturates(attr), roundMode(attr));                                            \
-    return loadAt<To>(&element, tag, 0);                                                                               \
+#define CAST8(from, From, to, tag, To)                                                                                      \
+  extern "C" To mopt_s_cast_##from##_##to(From x, const mopt_attr *attr);                                                   \
+  extern "C" To mopt_s_cast_##from##_##to(From x, const mopt_attr *attr) {                                                  \
+    uint64_t element = 0;                                                                                                   \
+    storeCast<From>(&element, tag, 0, x, saturates(attr), roundMode(attr));                                                 \
+    return loadAt<To>(&element, tag, 0);                                                                                    \
   }
-#define CASTS(CAST, name, tag, Natural)                                                                                \
-  CAST(f32, float, name, tag, Natural)                                                                                 \
-  CAST(f64, double, name, tag, Natural)                                                                                \
-  CAST(i64, int64_t, name, tag, Natural)                                                                               \
+#define CASTS(CAST, name, tag, Natural)                                                                                     \
+  CAST(f32, float, name, tag, Natural)                                                                                      \
+  CAST(f64, double, name, tag, Natural)                                                                                     \
+  CAST(i64, int64_t, name, tag, Natural)                                                                                    \
   CAST(u64, uint64_t, name, tag, Natural)
-#define ACCESS(name, tag, Natural)                                                                                     \
-  extern "C" Natural mopt_ld_##name(const void *base, int64_t index);                                                  \
-  extern "C" Natural mopt_ld_##name(const void *base, int64_t index) { return loadAt<Natural>(base, tag, index); }     \
-  extern "C" void mopt_st_##name(void *base, int64_t index, Natural v);                                                \
+#define ACCESS(name, tag, Natural)                                                                                          \
+  extern "C" Natural mopt_ld_##name(const void *base, int64_t index);                                                       \
+  extern "C" Natural mopt_ld_##name(const void *base, int64_t index) { return loadAt<Natural>(base, tag, index); }          \
+  extern "C" void mopt_st_##name(void *base, int64_t index, Natural v);                                                     \
   extern "C" void mopt_st_##name(void *base, int64_t index, Natural v) { storeAt<Natural>(base, tag, index, v); }
 #define ELEMENT(name, tag, Natural) CASTS(CAST, name, tag, Natural) ACCESS(name, tag, Natural)
 #define ELEMENT8(name, tag) CASTS(CAST8, name, tag, float) ACCESS(name, tag, float)
@@ -105,8 +120,8 @@ ELEMENT(u64, MOPT_U64, uint64_t)
 ELEMENT(bool, MOPT_BOOL, uint64_t)
 
 // From f64 with one rounding.
-#define STORE_F64(name, tag)                                                                                           \
-  extern "C" void mopt_st_##name##_f64(void *base, int64_t index, double v);                                           \
+#define STORE_F64(name, tag)                                                                                                \
+  extern "C" void mopt_st_##name##_f64(void *base, int64_t index, double v);                                                \
   extern "C" void mopt_st_##name##_f64(void *base, int64_t index, double v) { storeAt<double>(base, tag, index, v); }
 STORE_F64(f16, MOPT_F16)
 STORE_F64(bf16, MOPT_BF16)

@@ -67,9 +67,7 @@ SCALAR1(selu) {
   C alpha = (C)attrFloat(attr, MOPT_SELU_ALPHA), gamma = (C)attrFloat(attr, MOPT_SELU_GAMMA);
   return gamma * (x <= 0 ? alpha * expm1(x <= 0 ? x : (C)0) : x);
 }
-SCALAR1(gelu) {
-  return attrInt(attr, MOPT_GELU_APPROXIMATE) == MOPT_GELU_APPROXIMATE_TANH ? geluTanh(x) : geluErf(x);
-}
+SCALAR1(gelu) { return attrInt(attr, MOPT_GELU_APPROXIMATE) == MOPT_GELU_APPROXIMATE_TANH ? geluTanh(x) : geluErf(x); }
 SCALAR1(swish) { return x * mopt::ref::sigmoid((C)attrFloat(attr, MOPT_SWISH_ALPHA) * x); }
 DEFINE1_F(sigmoid)
 DEFINE1_F(softplus)

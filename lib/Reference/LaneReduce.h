@@ -22,14 +22,16 @@ template <class T> struct Product {
   static constexpr T first() { return 1; }
   template <class V> static __attribute__((always_inline)) V combine(V a, V b) { return a * b; }
 };
-template <class T> constexpr T lowestOf = isSame<T, float>      ? (T)-__builtin_inff()
-                                          : isSame<T, double>   ? (T)-__builtin_inf()
-                                          : isSame<T, int64_t>  ? (T)INT64_MIN
-                                                                : (T)0;
-template <class T> constexpr T highestOf = isSame<T, float>     ? (T)__builtin_inff()
-                                           : isSame<T, double>  ? (T)__builtin_inf()
-                                           : isSame<T, int64_t> ? (T)INT64_MAX
-                                                                : (T)UINT64_MAX;
+template <class T>
+constexpr T lowestOf = isSame<T, float>     ? (T)-__builtin_inff()
+                       : isSame<T, double>  ? (T)-__builtin_inf()
+                       : isSame<T, int64_t> ? (T)INT64_MIN
+                                            : (T)0;
+template <class T>
+constexpr T highestOf = isSame<T, float>     ? (T)__builtin_inff()
+                        : isSame<T, double>  ? (T)__builtin_inf()
+                        : isSame<T, int64_t> ? (T)INT64_MAX
+                                             : (T)UINT64_MAX;
 /// NaN wins, as in numpy.
 template <class T> struct Largest {
   static constexpr T first() { return lowestOf<T>; }
@@ -47,8 +49,12 @@ template <class T> struct Smallest {
 };
 
 /// Integers wrap: they are combined as unsigned ones (not for Largest and Smallest).
-template <class T> struct Wrapping { using type = T; };
-template <> struct Wrapping<int64_t> { using type = uint64_t; };
+template <class T> struct Wrapping {
+  using type = T;
+};
+template <> struct Wrapping<int64_t> {
+  using type = uint64_t;
+};
 
 /// fetch(i, n, dst): elements [i, i + n) as they enter the reduction, n <= 64.
 template <class T, class Kind, class Fetch> MOPT_INLINE T reduceLanes(int64_t n, Fetch fetch) {

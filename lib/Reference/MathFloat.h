@@ -43,7 +43,7 @@ MOPT_INLINE float expm1(float x) {
 
 /// log(u) + c for u > 0 and a small c.
 MOPT_INLINE float logOf(float u, float c) {
-  static constexpr float q[] = {3.333331e-01f, -2.4999987e-01f, 2.0002231e-01f, -1.6669261e-01f, 1.4218578e-01f,
+  static constexpr float q[] = {3.333331e-01f,   -2.4999987e-01f, 2.0002231e-01f, -1.6669261e-01f, 1.4218578e-01f,
                                 -1.2384083e-01f, 1.18733555e-01f, -1.179167e-01f, 6.9167644e-02f};
   bool subnormal = u < 1.17549435e-38f;
   uint32_t bits = bitCast<uint32_t>(subnormal ? u * 33554432.0f : u);
@@ -70,8 +70,8 @@ MOPT_INLINE float log1p(float x) {
 
 MOPT_INLINE float erf(float x) {
   static constexpr float small[] = {1.2837917e-01f, -3.7612626e-01f, 1.12836e-01f, -2.6854444e-02f,
-                                    5.189535e-03f, -8.0208416e-04f, 7.889119e-05f};
-  static constexpr float tail[] = {1.1285679e+00f, 6.3555133e-01f, 1.0540447e-01f, -2.2821888e-02f,
+                                    5.189535e-03f,  -8.0208416e-04f, 7.889119e-05f};
+  static constexpr float tail[] = {1.1285679e+00f, 6.3555133e-01f, 1.0540447e-01f,  -2.2821888e-02f,
                                    3.0204875e-03f, -8.196703e-05f, -3.9281786e-05f, 4.4252506e-06f};
   float t = abs(x), z = x * x;
   t = t > 4.0f ? 4.0f : t;

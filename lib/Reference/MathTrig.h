@@ -75,14 +75,14 @@ MOPT_INLINE Angle reduceAngle(double x) {
   return reduceSmall(x);
 }
 MOPT_INLINE double sinReduced(Angle a) {
-  static constexpr double c[] = {-0.16666666666666632, 0.008333333333322316, -0.00019841269829725346, 2.755731366209496e-06,
-                                 -2.5050753269283554e-08, 1.5896505178692322e-10};
+  static constexpr double c[] = {-0.16666666666666632,  0.008333333333322316,    -0.00019841269829725346,
+                                 2.755731366209496e-06, -2.5050753269283554e-08, 1.5896505178692322e-10};
   double z = a.high * a.high;
   return a.high + (a.high * z * polynomial(z, c) + a.low * (1.0 - 0.5 * z));
 }
 MOPT_INLINE double cosReduced(Angle a) {
-  static constexpr double c[] = {0.0416666666666666, -0.001388888888887399, 2.480158728939495e-05, -2.755731432602063e-07,
-                                 2.087571955554965e-09, -1.1359448445134254e-11};
+  static constexpr double c[] = {0.0416666666666666,     -0.001388888888887399, 2.480158728939495e-05,
+                                 -2.755731432602063e-07, 2.087571955554965e-09, -1.1359448445134254e-11};
   double z = a.high * a.high, half = 0.5 * z, one = 1.0 - half;
   return one + (((1.0 - one) - half) + (z * z * polynomial(z, c) - a.high * a.low));
 }
@@ -135,12 +135,16 @@ MOPT_INLINE Angle reduceAngle(float x) {
 /// In float's precision; the double result is rounded once.
 MOPT_INLINE double sinShort(double r) {
   double z = r * r;
-  return r + r * z * (-0.16666666641427846 + z * (0.008333329362265418 + z * (-0.00019839327114342238 + z * 2.7182370076717477e-06)));
+  return r + r * z *
+                 (-0.16666666641427846 +
+                  z * (0.008333329362265418 + z * (-0.00019839327114342238 + z * 2.7182370076717477e-06)));
 }
 MOPT_INLINE double cosShort(double r) {
   double z = r * r;
   return 1.0 - 0.5 * z +
-         z * z * (0.04166666662249755 + z * (-0.0013888883724371649 + z * (2.4799512179865225e-05 + z * -2.720957769874862e-07)));
+         z * z *
+             (0.04166666662249755 +
+              z * (-0.0013888883724371649 + z * (2.4799512179865225e-05 + z * -2.720957769874862e-07)));
 }
 MOPT_INLINE float sin(float x) {
   Angle a = reduceAngle(x);

@@ -142,7 +142,11 @@ static inline __attribute__((always_inline)) int32_t withReduction(const mopt_te
         sum = (C)((uint64_t)old + (uint64_t)value), product = (C)((uint64_t)old * (uint64_t)value);
       }
       C larger = old > value || old != old ? old : value, smaller = old < value || old != old ? old : value;
-      storeAt(target, type, to, reduction == addTo ? sum : reduction == multiply ? product : reduction == largest ? larger : smaller);
+      storeAt(target, type, to,
+              reduction == addTo      ? sum
+              : reduction == multiply ? product
+              : reduction == largest  ? larger
+                                      : smaller);
     });
   });
 }

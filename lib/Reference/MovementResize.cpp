@@ -37,19 +37,22 @@ MOPT_INLINE double coordinate(const ResizeAxis &axis, const Settings &s, double 
   switch (s.transform) {
   case MOPT_RESIZE_COORDINATE_TRANSFORMATION_MODE_ALIGN_CORNERS:
     return axis.length == 1.0 ? 0.0 : y * (double)(axis.size - 1) / (axis.length - 1.0);
-  case MOPT_RESIZE_COORDINATE_TRANSFORMATION_MODE_ASYMMETRIC: return quotient(y, axis);
-  case MOPT_RESIZE_COORDINATE_TRANSFORMATION_MODE_TF_HALF_PIXEL_FOR_NN: return quotient(y + 0.5, axis);
+  case MOPT_RESIZE_COORDINATE_TRANSFORMATION_MODE_ASYMMETRIC:
+    return quotient(y, axis);
+  case MOPT_RESIZE_COORDINATE_TRANSFORMATION_MODE_TF_HALF_PIXEL_FOR_NN:
+    return quotient(y + 0.5, axis);
   case MOPT_RESIZE_COORDINATE_TRANSFORMATION_MODE_TF_CROP_AND_RESIZE: {
     double width = (axis.high - axis.low) * (double)(axis.size - 1);
     return (axis.length == 1.0 ? width / 2.0 : y * width / (axis.length - 1.0)) + axis.low * (double)(axis.size - 1);
   }
   case MOPT_RESIZE_COORDINATE_TRANSFORMATION_MODE_PYTORCH_HALF_PIXEL:
-    return axis.length == 1.0 ? -0.5 : quotient(y + 0.5, axis) - 0.5;
+    return axis.outSize == 1 ? -0.5 : quotient(y + 0.5, axis) - 0.5;
   case MOPT_RESIZE_COORDINATE_TRANSFORMATION_MODE_HALF_PIXEL_SYMMETRIC: {
     double offset = (double)axis.size / 2.0 * (1.0 - (double)axis.outSize / axis.length);
     return offset + quotient(y + 0.5, axis) - 0.5;
   }
-  default: return quotient(y + 0.5, axis) - 0.5;
+  default:
+    return quotient(y + 0.5, axis) - 0.5;
   }
 }
 /// Weight of tap `i` before normalization: the filter at its distance, which antialiasing stretches.
@@ -136,8 +139,9 @@ MOPT_INLINE int32_t prepare(const mopt_tensor *in, int32_t nin, const mopt_tenso
     int64_t size = sizes ? listAt(*sizes, k) : 0;
     if (size < 0) return fail(fault, MOPT_STEP_VALUE, 3, size, 0);
     if (a.size == 0 && a.outSize != 0) return fail(fault, MOPT_STEP_SHAPE, 0, 0, a.outSize);
-    a.scale = scales ? load<double>(*scales, scales->rank ? k * scales->strides[0] : 0)
-              : a.size ? (double)size / (double)a.size : 1.0;
+    a.scale = scales   ? load<double>(*scales, scales->rank ? k * scales->strides[0] : 0)
+              : a.size ? (double)size / (double)a.size
+                       : 1.0;
     if (!(a.scale > 0.0) && a.outSize != 0) return fail(fault, MOPT_STEP_VALUE, scales ? 2 : 3, 0, 0);
     if (scales) {
       // The product is rounded in float by some exporters and runtimes, in double by others.

@@ -17,7 +17,8 @@ template <class T> struct Moments {
 };
 /// Of elements [first, first + n) of the slice at `base`.
 template <class T> MOPT_INLINE Moments<T> moments(const Slice &s, int64_t base, int64_t first, int64_t n) {
-  T sum = reduceLanes<T, Sum<T>>(n, [&](int64_t i, int64_t m, T *dst) MOPT_LAMBDA { loadSlice(s, base, first + i, m, dst); });
+  T sum =
+      reduceLanes<T, Sum<T>>(n, [&](int64_t i, int64_t m, T *dst) MOPT_LAMBDA { loadSlice(s, base, first + i, m, dst); });
   T mean = sum / (T)n;
   T squares = reduceLanes<T, Sum<T>>(n, [&](int64_t i, int64_t m, T *dst) MOPT_LAMBDA {
     loadSlice(s, base, first + i, m, dst);
@@ -27,7 +28,8 @@ template <class T> MOPT_INLINE Moments<T> moments(const Slice &s, int64_t base, 
 }
 /// y = (x - mean) * factor + add for elements [first, first + n).
 template <class T>
-MOPT_INLINE void affine(const Slice &x, int64_t xBase, const Slice &y, int64_t yBase, int64_t first, int64_t n, T mean, T factor, T add) {
+MOPT_INLINE void affine(const Slice &x, int64_t xBase, const Slice &y, int64_t yBase, int64_t first, int64_t n, T mean,
+                        T factor, T add) {
   alignas(64) T line[block];
   for (int64_t i = 0; i < n; i += block) {
     int64_t m = minOf(block, n - i);
@@ -72,22 +74,29 @@ MOPT_REFERENCE_FUNCTION(batch_norm) {
           }
         };
         T batchMean = reduceLanes<T, Sum<T>>(count, load) / (T)count;
-        T batchVariance = reduceLanes<T, Sum<T>>(count, [&](int64_t i, int64_t n, T *dst) MOPT_LAMBDA {
-          load(i, n, dst);
-          for (int64_t j = 0; j < n; ++j) dst[j] = (dst[j] - batchMean) * (dst[j] - batchMean);
-        }) / (T)count;
-        T running[2] = {mean * momentum + batchMean * ((T)1 - momentum), variance * momentum + batchVariance * ((T)1 - momentum)};
+        T batchVariance = reduceLanes<T, Sum<T>>(count,
+                                                 [&](int64_t i, int64_t n, T *dst) MOPT_LAMBDA {
+                                                   load(i, n, dst);
+                                                   for (int64_t j = 0; j < n; ++j)
+                                                     dst[j] = (dst[j] - batchMean) * (dst[j] - batchMean);
+                                                 }) /
+                          (T)count;
+        T running[2] = {mean * momentum + batchMean * ((T)1 - momentum),
+                        variance * momentum + batchVariance * ((T)1 - momentum)};
         for (int32_t i = 1; i < 3; ++i)
-          if (i < nout && present(out[i])) storeRun((const T *)running + i - 1, out[i].data, out[i].type, c * out[i].strides[0], 1, 1);
+          if (i < nout && present(out[i]))
+            storeRun((const T *)running + i - 1, out[i].data, out[i].type, c * out[i].strides[0], 1, 1);
         mean = batchMean;
         variance = batchVariance;
       } else {
         for (int32_t i = 1; i < 3; ++i)
-          if (i < nout && present(out[i])) storeRun(i == 1 ? &mean : &variance, out[i].data, out[i].type, c * out[i].strides[0], 1, 1);
+          if (i < nout && present(out[i]))
+            storeRun(i == 1 ? &mean : &variance, out[i].data, out[i].type, c * out[i].strides[0], 1, 1);
       }
       T factor = at<T>(in[1], c) / sqrt(variance + epsilon), add = at<T>(in[2], c);
       for (int64_t image = 0; image < x.dims[0]; ++image)
-        affine(sx, image * x.strides[0] + c * x.strides[1], sy, image * y.strides[0] + c * y.strides[1], 0, plane, mean, factor, add);
+        affine(sx, image * x.strides[0] + c * x.strides[1], sy, image * y.strides[0] + c * y.strides[1], 0, plane, mean,
+               factor, add);
     }
     return MOPT_STEP_OK;
   });
@@ -107,7 +116,8 @@ MOPT_REFERENCE_FUNCTION(instance_norm) {
     for (int64_t unit = begin; unit < end; ++unit) {
       int64_t from = sliceOffset(sx, unit), c = unit % x.dims[1];
       Moments<T> m = moments<T>(sx, from, 0, sx.size);
-      affine(sx, from, sy, sliceOffset(sy, unit), 0, sx.size, m.mean, at<T>(in[1], c) / sqrt(m.variance + epsilon), at<T>(in[2], c));
+      affine(sx, from, sy, sliceOffset(sy, unit), 0, sx.size, m.mean, at<T>(in[1], c) / sqrt(m.variance + epsilon),
+             at<T>(in[2], c));
     }
     return MOPT_STEP_OK;
   });
@@ -149,7 +159,8 @@ struct Weights {
   bool flat;            // one adjacent value per normalized element
   int64_t strides[MOPT_MAX_RANK];
 };
-MOPT_INLINE int32_t makeWeights(const mopt_tensor *t, const mopt_tensor &x, int32_t axis, int32_t slot, Weights &w, mopt_fault *fault) {
+MOPT_INLINE int32_t makeWeights(const mopt_tensor *t, const mopt_tensor &x, int32_t axis, int32_t slot, Weights &w,
+                                mopt_fault *fault) {
   w.t = t;
   w.flat = false;
   if (!t) return MOPT_STEP_OK;
@@ -165,7 +176,9 @@ MOPT_INLINE int32_t makeWeights(const mopt_tensor *t, const mopt_tensor &x, int3
   return MOPT_STEP_OK;
 }
 /// Weights of normalized elements [i, i + n) of slice `unit`.
-template <class T> MOPT_INLINE void loadWeights(const Weights &w, const mopt_tensor &x, int64_t unit, int64_t size, int64_t i, int64_t n, T *dst) {
+template <class T>
+MOPT_INLINE void loadWeights(const Weights &w, const mopt_tensor &x, int64_t unit, int64_t size, int64_t i, int64_t n,
+                             T *dst) {
   if (w.flat) return loadRun(dst, w.t->data, w.t->type, i, 1, n);
   for (int64_t j = 0; j < n; ++j) {
     int64_t flat = unit * size + i + j, offset = 0;
@@ -211,8 +224,10 @@ MOPT_REFERENCE_FUNCTION(layer_norm) {
         }
         storeSlice(sy, to, i, n, (const T *)line);
       }
-      if (nout > 1 && present(out[1])) storeRun((const T *)&m.mean, out[1].data, out[1].type, offsetOfFlat(out[1], unit), 1, 1);
-      if (nout > 2 && present(out[2])) storeRun((const T *)&inverse, out[2].data, out[2].type, offsetOfFlat(out[2], unit), 1, 1);
+      if (nout > 1 && present(out[1]))
+        storeRun((const T *)&m.mean, out[1].data, out[1].type, offsetOfFlat(out[1], unit), 1, 1);
+      if (nout > 2 && present(out[2]))
+        storeRun((const T *)&inverse, out[2].data, out[2].type, offsetOfFlat(out[2], unit), 1, 1);
     }
     return MOPT_STEP_OK;
   });
@@ -292,7 +307,8 @@ MOPT_REFERENCE_FUNCTION(lrn) {
     Slice sx = sliceFrom(x, 2), sy = sliceFrom(y, 2);
     alignas(64) T line[block], sum[block];
     for (int64_t i = begin; i < end;) {
-      int64_t plane = i / sx.size, c = plane % x.dims[1], inside = i % sx.size, n = minOf(minOf(block, end - i), sx.size - inside);
+      int64_t plane = i / sx.size, c = plane % x.dims[1], inside = i % sx.size,
+              n = minOf(minOf(block, end - i), sx.size - inside);
       fillRun(sum, (T)0, block);
       int64_t last = minOf(x.dims[1] - 1, c + size / 2);
       for (int64_t k = maxOf(0, c - (size - 1) / 2); k <= last; ++k) {

@@ -34,9 +34,7 @@ template <class T> struct Lanes {
 template <class T> MOPT_INLINE typename Lanes<T>::vector loadLanes(const T *p) {
   return *(const typename Lanes<T>::unaligned *)p;
 }
-template <class T> MOPT_INLINE void storeLanes(T *p, typename Lanes<T>::vector v) {
-  *(typename Lanes<T>::unaligned *)p = v;
-}
+template <class T> MOPT_INLINE void storeLanes(T *p, typename Lanes<T>::vector v) { *(typename Lanes<T>::unaligned *)p = v; }
 /// fmadd for all types sums are made in: integers wrap.
 template <class T> MOPT_INLINE T multiplyAdd(T a, T b, T c) {
 #pragma clang fp contract(on)
@@ -55,17 +53,22 @@ template <class T> MOPT_INLINE bool isNative(int32_t type) {
   else return type == MOPT_I64 || type == MOPT_U64;
 }
 /// The type loadAt and storeAt take for T: they know 64-bit integers only.
-template <class T> struct Wide { using type = T; };
-template <> struct Wide<uint32_t> { using type = int64_t; };
-template <> struct Wide<uint64_t> { using type = int64_t; };
+template <class T> struct Wide {
+  using type = T;
+};
+template <> struct Wide<uint32_t> {
+  using type = int64_t;
+};
+template <> struct Wide<uint64_t> {
+  using type = int64_t;
+};
 template <class T> MOPT_INLINE T loadElement(const void *data, int32_t type, int64_t offset) {
   return (T)loadAt<typename Wide<T>::type>(data, type, offset);
 }
 
 // Not forced inline: with a constant type the switch folds and the optimizer inlines what is left; without one a copy of all
 // types at each use would make this library ten times as large.
-template <class T>
-static void loadOther(T *dst, const void *data, int32_t type, int64_t offset, int64_t stride, int64_t n) {
+template <class T> static void loadOther(T *dst, const void *data, int32_t type, int64_t offset, int64_t stride, int64_t n) {
   for (int64_t i = 0; i < n; ++i) dst[i] = loadElement<T>(data, type, offset + i * stride);
 }
 template <class T>
@@ -105,10 +108,10 @@ template <class T> MOPT_INLINE void fillRun(T *dst, T value, int64_t n) {
 /// Sizes of the blocks.
 template <class T> struct Block {
   static constexpr int lanes = Lanes<T>::count;
-  static constexpr int64_t cols = 4 * lanes;                          // of a panel
-  static constexpr int64_t depth = 64;                                // of a panel and a tile
+  static constexpr int64_t cols = 4 * lanes; // of a panel
+  static constexpr int64_t depth = 64;       // of a panel and a tile
   static constexpr int64_t tileRows = 6;
-  static constexpr int64_t rows = sizeof(T) == 4 ? 96 : 48;           // that share one copy of a panel
+  static constexpr int64_t rows = sizeof(T) == 4 ? 96 : 48; // that share one copy of a panel
 };
 
 /// acc[r][c] += sum over k of a[r][k] * b[k][c] for R rows and W vectors of columns.

@@ -54,11 +54,12 @@ template <class F> MOPT_INLINE void forEachTap(const mopt_tensor &x, const Windo
 MOPT_INLINE int64_t tapCount(const Window &w, int32_t i, int64_t o, bool padding) {
   int64_t low = padding ? -w.pad[i] : 0, high = padding ? w.in[i] + w.padEnd[i] : w.in[i];
   int64_t start = o * w.stride[i] - w.pad[i];
-  int64_t first = maxOf(0, ceilDiv(low - start, w.dilation[i])), last = minOf(w.kernel[i], ceilDiv(high - start, w.dilation[i]));
+  int64_t first = maxOf(0, ceilDiv(low - start, w.dilation[i])),
+          last = minOf(w.kernel[i], ceilDiv(high - start, w.dilation[i]));
   return maxOf(0, last - first);
 }
-MOPT_INLINE int32_t poolWindow(const mopt_tensor &x, const mopt_tensor &y, const mopt_attr *attr, WindowSlots slots, Window &w,
-                               mopt_fault *fault) {
+MOPT_INLINE int32_t poolWindow(const mopt_tensor &x, const mopt_tensor &y, const mopt_attr *attr, WindowSlots slots,
+                               Window &w, mopt_fault *fault) {
   if (int32_t status = makeWindow(x, y, nullptr, attr, slots, w, fault)) return status;
   samePads(w, attrInt(attr, slots.autoPad));
   for (int32_t i = 0; i < 2; ++i)
@@ -71,8 +72,10 @@ MOPT_INLINE int32_t poolWindow(const mopt_tensor &x, const mopt_tensor &y, const
 MOPT_REFERENCE_FUNCTION(average_pool) {
   const mopt_tensor &x = in[0], &y = out[0];
   Window w;
-  if (int32_t status = poolWindow(x, y, attr, {MOPT_AVERAGE_POOL_AUTO_PAD, MOPT_AVERAGE_POOL_DILATIONS, MOPT_AVERAGE_POOL_KERNEL_SHAPE,
-                                  MOPT_AVERAGE_POOL_PADS, MOPT_AVERAGE_POOL_STRIDES}, w, fault))
+  if (int32_t status = poolWindow(x, y, attr,
+                                  {MOPT_AVERAGE_POOL_AUTO_PAD, MOPT_AVERAGE_POOL_DILATIONS, MOPT_AVERAGE_POOL_KERNEL_SHAPE,
+                                   MOPT_AVERAGE_POOL_PADS, MOPT_AVERAGE_POOL_STRIDES},
+                                  w, fault))
     return status;
   bool padding = attrInt(attr, MOPT_AVERAGE_POOL_COUNT_INCLUDE_PAD) != 0;
   return withFloat(y.type, [&](auto zero) MOPT_LAMBDA -> int32_t {
@@ -96,8 +99,10 @@ MOPT_REFERENCE_FUNCTION(average_pool) {
 MOPT_REFERENCE_FUNCTION(lp_pool) {
   const mopt_tensor &x = in[0], &y = out[0];
   Window w;
-  if (int32_t status = poolWindow(x, y, attr, {MOPT_LP_POOL_AUTO_PAD, MOPT_LP_POOL_DILATIONS, MOPT_LP_POOL_KERNEL_SHAPE,
-                                  MOPT_LP_POOL_PADS, MOPT_LP_POOL_STRIDES}, w, fault))
+  if (int32_t status = poolWindow(x, y, attr,
+                                  {MOPT_LP_POOL_AUTO_PAD, MOPT_LP_POOL_DILATIONS, MOPT_LP_POOL_KERNEL_SHAPE,
+                                   MOPT_LP_POOL_PADS, MOPT_LP_POOL_STRIDES},
+                                  w, fault))
     return status;
   int64_t power = attrInt(attr, MOPT_LP_POOL_P, 2);
   return withFloat(y.type, [&](auto zero) MOPT_LAMBDA -> int32_t {
@@ -123,8 +128,10 @@ MOPT_REFERENCE_FUNCTION(max_pool) {
   const mopt_tensor &x = in[0], &y = out[0];
   const mopt_tensor *indices = nout > 1 && present(out[1]) ? &out[1] : nullptr;
   Window w;
-  if (int32_t status = poolWindow(x, y, attr, {MOPT_MAX_POOL_AUTO_PAD, MOPT_MAX_POOL_DILATIONS, MOPT_MAX_POOL_KERNEL_SHAPE,
-                                  MOPT_MAX_POOL_PADS, MOPT_MAX_POOL_STRIDES}, w, fault))
+  if (int32_t status = poolWindow(x, y, attr,
+                                  {MOPT_MAX_POOL_AUTO_PAD, MOPT_MAX_POOL_DILATIONS, MOPT_MAX_POOL_KERNEL_SHAPE,
+                                   MOPT_MAX_POOL_PADS, MOPT_MAX_POOL_STRIDES},
+                                  w, fault))
     return status;
   if (indices && !sameDims(*indices, y)) return fail(fault, MOPT_STEP_SHAPE, -1, indices->rank, y.rank);
   bool columnMajor = attrInt(attr, MOPT_MAX_POOL_STORAGE_ORDER) != 0;
@@ -161,10 +168,11 @@ MOPT_REFERENCE_FUNCTION(max_pool) {
 namespace {
 /// Planes [begin, end) of a global pool: finish(reduced value, elements of a plane).
 template <class T, class Kind, class Prepare, class Finish>
-MOPT_INLINE int32_t globalPool(const mopt_tensor &x, const mopt_tensor &y, int64_t begin, int64_t end, Prepare prepare, Finish finish,
-                               mopt_fault *fault) {
+MOPT_INLINE int32_t globalPool(const mopt_tensor &x, const mopt_tensor &y, int64_t begin, int64_t end, Prepare prepare,
+                               Finish finish, mopt_fault *fault) {
   if (x.rank < 2) return fail(fault, MOPT_STEP_SHAPE, 0, x.rank, 2);
-  if (numElements(y) != x.dims[0] * x.dims[1]) return fail(fault, MOPT_STEP_SHAPE, -1, numElements(y), x.dims[0] * x.dims[1]);
+  if (numElements(y) != x.dims[0] * x.dims[1])
+    return fail(fault, MOPT_STEP_SHAPE, -1, numElements(y), x.dims[0] * x.dims[1]);
   int64_t size = sizeOf(x, 2, x.rank), expected = 1;
   bool adjacent = true;
   for (int32_t i = x.rank; i-- > 2;) {
@@ -196,15 +204,17 @@ MOPT_INLINE int32_t globalPool(const mopt_tensor &x, const mopt_tensor &y, int64
 MOPT_REFERENCE_FUNCTION(global_average_pool) {
   return withFloat(out[0].type, [&](auto zero) MOPT_LAMBDA -> int32_t {
     using T = decltype(zero);
-    return globalPool<T, Sum<T>>(in[0], out[0], begin, end, [](T *, int64_t) MOPT_LAMBDA {},
-                                 [](T sum, int64_t n) MOPT_LAMBDA { return sum / (T)n; }, fault);
+    return globalPool<T, Sum<T>>(
+        in[0], out[0], begin, end, [](T *, int64_t) MOPT_LAMBDA {}, [](T sum, int64_t n) MOPT_LAMBDA { return sum / (T)n; },
+        fault);
   });
 }
 MOPT_REFERENCE_FUNCTION(global_max_pool) {
   return withFloat(out[0].type, [&](auto zero) MOPT_LAMBDA -> int32_t {
     using T = decltype(zero);
-    return globalPool<T, Largest<T>>(in[0], out[0], begin, end, [](T *, int64_t) MOPT_LAMBDA {},
-                                     [](T value, int64_t) MOPT_LAMBDA { return value; }, fault);
+    return globalPool<T, Largest<T>>(
+        in[0], out[0], begin, end, [](T *, int64_t) MOPT_LAMBDA {}, [](T value, int64_t) MOPT_LAMBDA { return value; },
+        fault);
   });
 }
 MOPT_REFERENCE_FUNCTION(global_lp_pool) {

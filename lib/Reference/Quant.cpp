@@ -13,14 +13,15 @@ namespace {
 struct Granularity {
   int64_t divisor[MOPT_MAX_RANK], stride[MOPT_MAX_RANK];
 };
-MOPT_INLINE int32_t makeGranularity(const mopt_tensor &x, const mopt_tensor &scale, int64_t axis, int64_t blockSize, int32_t slot,
-                                    Granularity &g, mopt_fault *fault) {
+MOPT_INLINE int32_t makeGranularity(const mopt_tensor &x, const mopt_tensor &scale, int64_t axis, int64_t blockSize,
+                                    int32_t slot, Granularity &g, mopt_fault *fault) {
   for (int32_t i = 0; i < x.rank; ++i) g.divisor[i] = 1, g.stride[i] = 0;
   if (numElements(scale) == 1 && !(blockSize > 0 && scale.rank == x.rank && x.rank > 0)) return MOPT_STEP_OK;
   int64_t given = axis;
   if (!normalizeAxis(axis, x.rank)) return fail(fault, MOPT_STEP_VALUE, -1, given, x.rank);
   if (blockSize == 0) {
-    if (scale.rank != 1 || scale.dims[0] != x.dims[axis]) return fail(fault, MOPT_STEP_SHAPE, slot, scale.dims[0], x.dims[axis]);
+    if (scale.rank != 1 || scale.dims[0] != x.dims[axis])
+      return fail(fault, MOPT_STEP_SHAPE, slot, scale.dims[0], x.dims[axis]);
     g.stride[axis] = scale.strides[0];
     return MOPT_STEP_OK;
   }
@@ -48,7 +49,13 @@ MOPT_INLINE void forEachRun(const mopt_tensor &x, const mopt_tensor &y, const Gr
   int32_t last = x.rank - 1;
   int64_t row = x.rank > 0 ? x.dims[last] : 1;
   for (int64_t i = begin; i < end;) {
-    Run r = {minOf(minOf(width, end - i), row - i % row), 0, x.rank > 0 ? x.strides[last] : 1, 0, x.rank > 0 ? y.strides[last] : 1, 0, 0,
+    Run r = {minOf(minOf(width, end - i), row - i % row),
+             0,
+             x.rank > 0 ? x.strides[last] : 1,
+             0,
+             x.rank > 0 ? y.strides[last] : 1,
+             0,
+             0,
              i % row};
     int64_t rest = i;
     for (int32_t a = x.rank; a-- > 0;) {
@@ -66,7 +73,8 @@ MOPT_INLINE void forEachRun(const mopt_tensor &x, const mopt_tensor &y, const Gr
 }
 /// Parameters of n elements of the last axis from `first` on; `base`: offset from the other axes.
 template <class T>
-MOPT_INLINE void loadParameters(const mopt_tensor &t, const Granularity &g, int32_t rank, int64_t base, int64_t first, int64_t n, T *dst) {
+MOPT_INLINE void loadParameters(const mopt_tensor &t, const Granularity &g, int32_t rank, int64_t base, int64_t first,
+                                int64_t n, T *dst) {
   int64_t stride = rank > 0 ? g.stride[rank - 1] : 0, divisor = rank > 0 ? g.divisor[rank - 1] : 1;
   if (divisor == 1) return loadRun(dst, t.data, t.type, base + first * stride, stride, n);
   for (int64_t i = 0; i < n; ++i) loadRun(dst + i, t.data, t.type, base + (first + i) / divisor * stride, 1, 1);
@@ -106,7 +114,8 @@ MOPT_REFERENCE_FUNCTION(quantize_linear) {
         else fillRun(zeros, 0u, width);
         for (int64_t i = 0; i < r.n; ++i) result[i] = (uint32_t)quantizeValue(line[i], (int32_t)zeros[i], low, high);
         storeRun((const uint32_t *)result, y.data, y.type, r.y, r.yStride, r.n);
-      } else if (saturate || y.type == MOPT_F4E2M1) { // 4-bit floats always saturate; adding their zero point makes -0 into 0
+      } else if (saturate ||
+                 y.type == MOPT_F4E2M1) { // 4-bit floats always saturate; adding their zero point makes -0 into 0
         T zeros[width];
         if (zeroPoint && y.type == MOPT_F4E2M1) {
           loadParameters(*zeroPoint, gz, x.rank, r.zero, r.first, r.n, (T *)zeros);
@@ -137,7 +146,8 @@ MOPT_REFERENCE_FUNCTION(dequantize_linear) {
     forEachRun(x, y, g, gz, begin, end, [&](const Run &r) MOPT_LAMBDA {
       T line[width], factor[width];
       loadParameters(scale, g, x.rank, r.scale, r.first, r.n, (T *)factor);
-      if (integer && x.type != MOPT_U32) { // differences of at most 32-bit values, 17 bits but for int32, which has no zero point
+      if (integer &&
+          x.type != MOPT_U32) { // differences of at most 32-bit values, 17 bits but for int32, which has no zero point
         uint32_t value[width], zeros[width];
         loadRun((uint32_t *)value, x.data, x.type, r.x, r.xStride, r.n);
         if (zeroPoint) loadParameters(*zeroPoint, gz, x.rank, r.zero, r.first, r.n, (uint32_t *)zeros);

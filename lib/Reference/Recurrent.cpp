@@ -9,9 +9,10 @@ using namespace mopt::ref;
 // ONNX RNN: h = f(x * W + h * R + Wb + Rb).
 MOPT_REFERENCE_FUNCTION(rnn) {
   RecurrentSlots slots = {MOPT_RNN_ACTIVATION_ALPHA, MOPT_RNN_ACTIVATION_BETA, MOPT_RNN_ACTIVATIONS, MOPT_RNN_CLIP,
-                          MOPT_RNN_DIRECTION, MOPT_RNN_HIDDEN_SIZE, MOPT_RNN_LAYOUT};
+                          MOPT_RNN_DIRECTION,        MOPT_RNN_HIDDEN_SIZE,     MOPT_RNN_LAYOUT};
   RecurrentShape s;
-  if (int32_t status = recurrentShape(in, nin < recH + 1 ? nin : recH + 1, out, nout, attr, slots, 1, s, fault)) return status;
+  if (int32_t status = recurrentShape(in, nin < recH + 1 ? nin : recH + 1, out, nout, attr, slots, 1, s, fault))
+    return status;
   if (begin >= end) return MOPT_STEP_OK;
   const mopt_tensor *bias = operand(in, nin, recB), *initial = operand(in, nin, recH);
   return withFloat(in[recX].type, [&](auto zero) MOPT_LAMBDA -> int32_t {
@@ -28,7 +29,8 @@ MOPT_REFERENCE_FUNCTION(rnn) {
         [&](int64_t d, int64_t first, const Running &running) MOPT_LAMBDA {
           for (int64_t unit = 0; unit < s.hidden; unit += 4 * lanes) {
             Gate gates[4];
-            for (int32_t g = 0; g < 4; ++g) gates[g] = {0, unit + g * lanes, maxOf(0, minOf(lanes, s.hidden - unit - g * lanes)), true, true};
+            for (int32_t g = 0; g < 4; ++g)
+              gates[g] = {0, unit + g * lanes, maxOf(0, minOf(lanes, s.hidden - unit - g * lanes)), true, true};
             int64_t n = minOf(4 * lanes, s.hidden - unit);
             gateSums(in, s, d, running, (const T *)h, gates, [&](int64_t i, T *acc) MOPT_LAMBDA {
               addBias(bias, s, 1, d, 0, unit, n, true, true, acc);
@@ -41,7 +43,9 @@ MOPT_REFERENCE_FUNCTION(rnn) {
             for (int64_t j = 0; j < s.hidden; ++j) h[running.row[i] * s.hidden + j] = next[running.row[i] * s.hidden + j];
           storeStep(out, nout, s, d, first, running, (const T *)h);
         },
-        [&](int64_t d, int64_t first, int64_t count) MOPT_LAMBDA { storeState(out, nout, 1, s, d, first, count, (const T *)h); }, fault);
+        [&](int64_t d, int64_t first, int64_t count)
+            MOPT_LAMBDA { storeState(out, nout, 1, s, d, first, count, (const T *)h); },
+        fault);
   });
 }
 
@@ -49,9 +53,10 @@ MOPT_REFERENCE_FUNCTION(rnn) {
 // g(x * Wh + r . (h * Rh + Rbh) + Wbh); h = (1 - z) . c + z . h.
 MOPT_REFERENCE_FUNCTION(gru) {
   RecurrentSlots slots = {MOPT_GRU_ACTIVATION_ALPHA, MOPT_GRU_ACTIVATION_BETA, MOPT_GRU_ACTIVATIONS, MOPT_GRU_CLIP,
-                          MOPT_GRU_DIRECTION, MOPT_GRU_HIDDEN_SIZE, MOPT_GRU_LAYOUT};
+                          MOPT_GRU_DIRECTION,        MOPT_GRU_HIDDEN_SIZE,     MOPT_GRU_LAYOUT};
   RecurrentShape s;
-  if (int32_t status = recurrentShape(in, nin < recH + 1 ? nin : recH + 1, out, nout, attr, slots, 3, s, fault)) return status;
+  if (int32_t status = recurrentShape(in, nin < recH + 1 ? nin : recH + 1, out, nout, attr, slots, 3, s, fault))
+    return status;
   if (begin >= end) return MOPT_STEP_OK;
   const mopt_tensor *bias = operand(in, nin, recB), *initial = operand(in, nin, recH);
   bool linear = attrInt(attr, MOPT_GRU_LINEAR_BEFORE_RESET) != 0;
@@ -72,8 +77,10 @@ MOPT_REFERENCE_FUNCTION(gru) {
           // First sweep: z and r. With linear_before_reset the candidate too: its two sums stand in groups 2 and 3.
           for (int64_t unit = 0; unit < s.hidden; unit += lanes) {
             int64_t n = minOf(lanes, s.hidden - unit);
-            Gate gates[4] = {{Z, unit, n, true, true}, {R, unit, n, true, true},
-                             {C, unit, linear ? n : 0, true, false}, {C, unit, linear ? n : 0, false, true}};
+            Gate gates[4] = {{Z, unit, n, true, true},
+                             {R, unit, n, true, true},
+                             {C, unit, linear ? n : 0, true, false},
+                             {C, unit, linear ? n : 0, false, true}};
             gateSums(in, s, d, running, (const T *)h, gates, [&](int64_t i, T *acc) MOPT_LAMBDA {
               int64_t at = running.row[i] * s.hidden + unit;
               T *z = acc, *r = acc + lanes, *x = acc + 2 * lanes, *rh = acc + 3 * lanes;
@@ -96,20 +103,25 @@ MOPT_REFERENCE_FUNCTION(gru) {
             for (int64_t i = 0; i < running.n; ++i)
               for (int64_t j = 0; j < s.hidden; ++j) h[running.row[i] * s.hidden + j] = reset[running.row[i] * s.hidden + j];
           } else {
-            for (int64_t unit = 0; unit < s.hidden; unit += 4 * lanes) { // second sweep: the candidate, now that r . h is complete
+            for (int64_t unit = 0; unit < s.hidden;
+                 unit += 4 * lanes) { // second sweep: the candidate, now that r . h is complete
               Gate gates[4];
-              for (int32_t k = 0; k < 4; ++k) gates[k] = {C, unit + k * lanes, maxOf(0, minOf(lanes, s.hidden - unit - k * lanes)), true, true};
+              for (int32_t k = 0; k < 4; ++k)
+                gates[k] = {C, unit + k * lanes, maxOf(0, minOf(lanes, s.hidden - unit - k * lanes)), true, true};
               int64_t n = minOf(4 * lanes, s.hidden - unit);
               gateSums(in, s, d, running, (const T *)reset, gates, [&](int64_t i, T *acc) MOPT_LAMBDA {
                 int64_t at = running.row[i] * s.hidden + unit;
                 addBias(bias, s, 3, d, C, unit, n, true, true, acc);
                 activate(g, clip, acc, n);
-                for (int64_t j = 0; j < n; ++j) h[at + j] = fmadd(update[at + j], h[at + j], ((T)1 - update[at + j]) * acc[j]);
+                for (int64_t j = 0; j < n; ++j)
+                  h[at + j] = fmadd(update[at + j], h[at + j], ((T)1 - update[at + j]) * acc[j]);
               });
             }
           }
           storeStep(out, nout, s, d, first, running, (const T *)h);
         },
-        [&](int64_t d, int64_t first, int64_t count) MOPT_LAMBDA { storeState(out, nout, 1, s, d, first, count, (const T *)h); }, fault);
+        [&](int64_t d, int64_t first, int64_t count)
+            MOPT_LAMBDA { storeState(out, nout, 1, s, d, first, count, (const T *)h); },
+        fault);
   });
 }

@@ -35,8 +35,9 @@ MOPT_INLINE int32_t expectDims(const mopt_tensor &t, int32_t slot, int64_t a, in
   return MOPT_STEP_OK;
 }
 /// `gates` of the weights; `states` results y_h (and y_c) follow y.
-MOPT_INLINE int32_t recurrentShape(const mopt_tensor *in, int32_t nin, const mopt_tensor *out, int32_t nout, const mopt_attr *attr,
-                                   RecurrentSlots slot, int64_t gates, RecurrentShape &s, mopt_fault *fault) {
+MOPT_INLINE int32_t recurrentShape(const mopt_tensor *in, int32_t nin, const mopt_tensor *out, int32_t nout,
+                                   const mopt_attr *attr, RecurrentSlots slot, int64_t gates, RecurrentShape &s,
+                                   mopt_fault *fault) {
   const mopt_tensor &x = in[recX];
   if (x.rank != 3) return fail(fault, MOPT_STEP_SHAPE, recX, x.rank, 3);
   s.batchFirst = attrInt(attr, slot.layout) != 0;
@@ -77,14 +78,26 @@ MOPT_INLINE int64_t stateOffset(const mopt_tensor &h, const RecurrentShape &s, i
   return s.batchFirst ? b * h.strides[0] + d * h.strides[1] : d * h.strides[0] + b * h.strides[1];
 }
 MOPT_INLINE int64_t outputOffset(const mopt_tensor &y, const RecurrentShape &s, int64_t t, int64_t d, int64_t b) {
-  return s.batchFirst ? b * y.strides[0] + t * y.strides[1] + d * y.strides[2] : t * y.strides[0] + d * y.strides[1] + b * y.strides[2];
+  return s.batchFirst ? b * y.strides[0] + t * y.strides[1] + d * y.strides[2]
+                      : t * y.strides[0] + d * y.strides[1] + b * y.strides[2];
 }
 
 //===----------------------------------------------------------------------===//
 // Activations (ONNX RNN, attribute `activations`)
 //===----------------------------------------------------------------------===//
 enum class Activation : int32_t {
-  relu, tanh, sigmoid, affine, leakyRelu, thresholdedRelu, scaledTanh, hardSigmoid, elu, softsign, softplus, unknown
+  relu,
+  tanh,
+  sigmoid,
+  affine,
+  leakyRelu,
+  thresholdedRelu,
+  scaledTanh,
+  hardSigmoid,
+  elu,
+  softsign,
+  softplus,
+  unknown
 };
 struct ActivationOf {
   Activation kind;
@@ -93,7 +106,8 @@ struct ActivationOf {
 /// Name `index` in text, names separated by newlines; case does not matter.
 static Activation activationNamed(const char *text, int64_t n, int64_t index) {
   static_assert((int)Activation::unknown == 11, "the list of names");
-  const char *names = "relu\ntanh\nsigmoid\naffine\nleakyrelu\nthresholdedrelu\nscaledtanh\nhardsigmoid\nelu\nsoftsign\nsoftplus\n";
+  const char *names =
+      "relu\ntanh\nsigmoid\naffine\nleakyrelu\nthresholdedrelu\nscaledtanh\nhardsigmoid\nelu\nsoftsign\nsoftplus\n";
   int64_t at = 0;
   for (; index > 0 && at < n; ++at)
     if (text[at] == '\n') --index;
@@ -114,7 +128,8 @@ static Activation activationNamed(const char *text, int64_t n, int64_t index) {
   return Activation::unknown;
 }
 /// Activation `index` of all directions; `given` is the default kind. alpha and beta go to those that use them, in order.
-static int32_t activationAt(const mopt_attr *attr, RecurrentSlots slot, int64_t index, Activation given, ActivationOf &a, mopt_fault *fault) {
+static int32_t activationAt(const mopt_attr *attr, RecurrentSlots slot, int64_t index, Activation given, ActivationOf &a,
+                            mopt_fault *fault) {
   FloatList alphas = attrFloats(attr, slot.alpha), betas = attrFloats(attr, slot.beta);
   const mopt_attr &text = attr[slot.activations];
   int64_t alpha = 0, beta = 0;
@@ -122,7 +137,8 @@ static int32_t activationAt(const mopt_attr *attr, RecurrentSlots slot, int64_t 
     a.kind = text.n > 0 ? activationNamed((const char *)text.values, text.n, i) : given;
     if (a.kind == Activation::unknown) return fail(fault, MOPT_STEP_VALUE, -1, i, (int64_t)Activation::unknown);
     bool hasBeta = a.kind == Activation::affine || a.kind == Activation::scaledTanh || a.kind == Activation::hardSigmoid;
-    bool hasAlpha = hasBeta || a.kind == Activation::leakyRelu || a.kind == Activation::thresholdedRelu || a.kind == Activation::elu;
+    bool hasAlpha =
+        hasBeta || a.kind == Activation::leakyRelu || a.kind == Activation::thresholdedRelu || a.kind == Activation::elu;
     a.alpha = a.kind == Activation::leakyRelu ? 0.01f : a.kind == Activation::hardSigmoid ? 0.2f : 1.0;
     a.beta = a.kind == Activation::hardSigmoid ? 0.5 : a.kind == Activation::scaledTanh ? 1.0 : 0.0;
     if (hasAlpha && alpha < alphas.n) a.alpha = alphas[alpha++];
@@ -136,23 +152,44 @@ template <class T> static void activate(const ActivationOf &a, T clip, T *x, int
   if (clip > 0)
     for (int64_t i = 0; i < n; ++i) x[i] = x[i] < -clip ? -clip : x[i] > clip ? clip : x[i];
   switch (a.kind) {
-  case Activation::relu: for (int64_t i = 0; i < n; ++i) x[i] = x[i] > 0 ? x[i] : (T)0; break;
-  case Activation::tanh: for (int64_t i = 0; i < n; ++i) x[i] = tanh(x[i]); break;
-  case Activation::sigmoid: for (int64_t i = 0; i < n; ++i) x[i] = sigmoid(x[i]); break;
-  case Activation::affine: for (int64_t i = 0; i < n; ++i) x[i] = fmadd(alpha, x[i], beta); break;
-  case Activation::leakyRelu: for (int64_t i = 0; i < n; ++i) x[i] = x[i] >= 0 ? x[i] : alpha * x[i]; break;
-  case Activation::thresholdedRelu: for (int64_t i = 0; i < n; ++i) x[i] = x[i] > alpha ? x[i] : (T)0; break;
-  case Activation::scaledTanh: for (int64_t i = 0; i < n; ++i) x[i] = alpha * tanh(beta * x[i]); break;
+  case Activation::relu:
+    for (int64_t i = 0; i < n; ++i) x[i] = x[i] > 0 ? x[i] : (T)0;
+    break;
+  case Activation::tanh:
+    for (int64_t i = 0; i < n; ++i) x[i] = tanh(x[i]);
+    break;
+  case Activation::sigmoid:
+    for (int64_t i = 0; i < n; ++i) x[i] = sigmoid(x[i]);
+    break;
+  case Activation::affine:
+    for (int64_t i = 0; i < n; ++i) x[i] = fmadd(alpha, x[i], beta);
+    break;
+  case Activation::leakyRelu:
+    for (int64_t i = 0; i < n; ++i) x[i] = x[i] >= 0 ? x[i] : alpha * x[i];
+    break;
+  case Activation::thresholdedRelu:
+    for (int64_t i = 0; i < n; ++i) x[i] = x[i] > alpha ? x[i] : (T)0;
+    break;
+  case Activation::scaledTanh:
+    for (int64_t i = 0; i < n; ++i) x[i] = alpha * tanh(beta * x[i]);
+    break;
   case Activation::hardSigmoid:
     for (int64_t i = 0; i < n; ++i) {
       T v = fmadd(alpha, x[i], beta);
       x[i] = v < 0 ? (T)0 : v > 1 ? (T)1 : v;
     }
     break;
-  case Activation::elu: for (int64_t i = 0; i < n; ++i) x[i] = x[i] >= 0 ? x[i] : alpha * expm1(x[i]); break;
-  case Activation::softsign: for (int64_t i = 0; i < n; ++i) x[i] = x[i] / ((T)1 + abs(x[i])); break;
-  case Activation::softplus: for (int64_t i = 0; i < n; ++i) x[i] = softplus(x[i]); break;
-  case Activation::unknown: break;
+  case Activation::elu:
+    for (int64_t i = 0; i < n; ++i) x[i] = x[i] >= 0 ? x[i] : alpha * expm1(x[i]);
+    break;
+  case Activation::softsign:
+    for (int64_t i = 0; i < n; ++i) x[i] = x[i] / ((T)1 + abs(x[i]));
+    break;
+  case Activation::softplus:
+    for (int64_t i = 0; i < n; ++i) x[i] = softplus(x[i]);
+    break;
+  case Activation::unknown:
+    break;
   }
 }
 
@@ -171,7 +208,8 @@ struct Running {
 };
 /// finish(sequence among the running ones, sums): sums of gate g begin at g * lanes. `h` has `hidden` numbers per row.
 template <class T, class Finish>
-MOPT_INLINE void gateSums(const mopt_tensor *in, const RecurrentShape &s, int64_t d, const Running &running, const T *h, const Gate (&gates)[4], Finish finish) {
+MOPT_INLINE void gateSums(const mopt_tensor *in, const RecurrentShape &s, int64_t d, const Running &running, const T *h,
+                          const Gate (&gates)[4], Finish finish) {
   using B = Block<T>;
   const mopt_tensor &x = in[recX], &w = in[recW], &r = in[recR];
   contract<T>(
@@ -188,10 +226,11 @@ MOPT_INLINE void gateSums(const mopt_tensor *in, const RecurrentShape &s, int64_
           const Gate &gate = gates[g];
           T *to = panel + g * B::lanes;
           int64_t row = gate.gate * s.hidden + gate.unit;
-          loadPanel(to, B::cols, w.data, w.type, d * w.strides[0] + row * w.strides[1] + k * w.strides[2], w.strides[2], w.strides[1],
-                    fromX, gate.fromX ? gate.n : 0, B::lanes);
-          loadPanel(to + fromX * B::cols, B::cols, r.data, r.type, d * r.strides[0] + row * r.strides[1] + (k + fromX - s.input) * r.strides[2],
-                    r.strides[2], r.strides[1], n - fromX, gate.fromH ? gate.n : 0, B::lanes);
+          loadPanel(to, B::cols, w.data, w.type, d * w.strides[0] + row * w.strides[1] + k * w.strides[2], w.strides[2],
+                    w.strides[1], fromX, gate.fromX ? gate.n : 0, B::lanes);
+          loadPanel(to + fromX * B::cols, B::cols, r.data, r.type,
+                    d * r.strides[0] + row * r.strides[1] + (k + fromX - s.input) * r.strides[2], r.strides[2], r.strides[1],
+                    n - fromX, gate.fromH ? gate.n : 0, B::lanes);
         }
       },
       [&](int64_t i, T *acc) MOPT_LAMBDA { finish(i, acc); });
@@ -200,8 +239,9 @@ MOPT_INLINE void gateSums(const mopt_tensor *in, const RecurrentShape &s, int64_
 /// Runs all sequences, a block of them at a time. start(direction, first sequence, count): sets up the state; step(direction,
 /// first, running) computes one step; emit(direction, first, running): what is stored of it; done(direction, first, count).
 template <class Start, class Step, class Done>
-MOPT_INLINE int32_t runSequences(const mopt_tensor *in, int32_t nin, const mopt_tensor *out, int32_t nout, const RecurrentShape &s,
-                                 int64_t direction, Start start, Step step, Done done, mopt_fault *fault) {
+MOPT_INLINE int32_t runSequences(const mopt_tensor *in, int32_t nin, const mopt_tensor *out, int32_t nout,
+                                 const RecurrentShape &s, int64_t direction, Start start, Step step, Done done,
+                                 mopt_fault *fault) {
   const mopt_tensor *lengths = operand(in, nin, recLengths);
   for (int64_t b = 0; lengths && b < s.batch; ++b) {
     int64_t length = (int64_t)loadOne<uint64_t>(*lengths, b * lengths->strides[0]);
@@ -217,7 +257,8 @@ MOPT_INLINE int32_t runSequences(const mopt_tensor *in, int32_t nin, const mopt_
         Running running;
         running.n = 0;
         for (int64_t row = 0; row < count; ++row) {
-          int64_t b = first + row, length = lengths ? (int64_t)loadOne<uint64_t>(*lengths, b * lengths->strides[0]) : s.steps;
+          int64_t b = first + row,
+                  length = lengths ? (int64_t)loadOne<uint64_t>(*lengths, b * lengths->strides[0]) : s.steps;
           if (i >= length) continue;
           int64_t t = reverse ? length - 1 - i : i;
           running.row[running.n] = row;
@@ -233,7 +274,8 @@ MOPT_INLINE int32_t runSequences(const mopt_tensor *in, int32_t nin, const mopt_
         float zero = 0;
         for (int64_t t = (int64_t)loadOne<uint64_t>(*lengths, b * lengths->strides[0]); t < s.steps; ++t)
           for (int64_t j = 0; j < s.hidden; ++j)
-            storeRun((const float *)&zero, out[0].data, out[0].type, outputOffset(out[0], s, t, d, b) + j * out[0].strides[3], 1, 1);
+            storeRun((const float *)&zero, out[0].data, out[0].type,
+                     outputOffset(out[0], s, t, d, b) + j * out[0].strides[3], 1, 1);
       }
     }
   }
@@ -241,14 +283,18 @@ MOPT_INLINE int32_t runSequences(const mopt_tensor *in, int32_t nin, const mopt_
 }
 /// State vectors of a block from initial values, 0 where there are none.
 template <class T>
-MOPT_INLINE void loadState(const mopt_tensor *initial, const RecurrentShape &s, int64_t d, int64_t first, int64_t count, T *state) {
+MOPT_INLINE void loadState(const mopt_tensor *initial, const RecurrentShape &s, int64_t d, int64_t first, int64_t count,
+                           T *state) {
   for (int64_t row = 0; row < count; ++row) {
-    if (initial) loadRun(state + row * s.hidden, initial->data, initial->type, stateOffset(*initial, s, d, first + row), initial->strides[2], s.hidden);
+    if (initial)
+      loadRun(state + row * s.hidden, initial->data, initial->type, stateOffset(*initial, s, d, first + row),
+              initial->strides[2], s.hidden);
     else fillRun(state + row * s.hidden, (T)0, s.hidden);
   }
 }
 template <class T>
-MOPT_INLINE void storeState(const mopt_tensor *out, int32_t nout, int32_t slot, const RecurrentShape &s, int64_t d, int64_t first, int64_t count, const T *state) {
+MOPT_INLINE void storeState(const mopt_tensor *out, int32_t nout, int32_t slot, const RecurrentShape &s, int64_t d,
+                            int64_t first, int64_t count, const T *state) {
   if (slot >= nout || !present(out[slot])) return;
   const mopt_tensor &t = out[slot];
   for (int64_t row = 0; row < count; ++row)
@@ -256,15 +302,18 @@ MOPT_INLINE void storeState(const mopt_tensor *out, int32_t nout, int32_t slot, 
 }
 /// New hidden states into y.
 template <class T>
-MOPT_INLINE void storeStep(const mopt_tensor *out, int32_t nout, const RecurrentShape &s, int64_t d, int64_t first, const Running &running, const T *h) {
+MOPT_INLINE void storeStep(const mopt_tensor *out, int32_t nout, const RecurrentShape &s, int64_t d, int64_t first,
+                           const Running &running, const T *h) {
   if (nout < 1 || !present(out[0])) return;
   const mopt_tensor &y = out[0];
   for (int64_t i = 0; i < running.n; ++i)
-    storeRun(h + running.row[i] * s.hidden, y.data, y.type, outputOffset(y, s, running.t[i], d, first + running.row[i]), y.strides[3], s.hidden);
+    storeRun(h + running.row[i] * s.hidden, y.data, y.type, outputOffset(y, s, running.t[i], d, first + running.row[i]),
+             y.strides[3], s.hidden);
 }
 /// Sum of the biases of W and R for hidden unit j of a gate.
 template <class T>
-MOPT_INLINE void addBias(const mopt_tensor *b, const RecurrentShape &s, int64_t gates, int64_t d, int64_t gate, int64_t unit, int64_t n, bool ofW, bool ofR, T *x) {
+MOPT_INLINE void addBias(const mopt_tensor *b, const RecurrentShape &s, int64_t gates, int64_t d, int64_t gate, int64_t unit,
+                         int64_t n, bool ofW, bool ofR, T *x) {
   if (!b) return;
   for (int64_t i = 0; i < n; ++i) {
     int64_t w = d * b->strides[0] + (gate * s.hidden + unit + i) * b->strides[1], r = w + gates * s.hidden * b->strides[1];

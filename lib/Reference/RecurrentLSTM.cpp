@@ -9,7 +9,7 @@ using namespace mopt::ref;
 
 MOPT_REFERENCE_FUNCTION(lstm) {
   RecurrentSlots slots = {MOPT_LSTM_ACTIVATION_ALPHA, MOPT_LSTM_ACTIVATION_BETA, MOPT_LSTM_ACTIVATIONS, MOPT_LSTM_CLIP,
-                          MOPT_LSTM_DIRECTION, MOPT_LSTM_HIDDEN_SIZE, MOPT_LSTM_LAYOUT};
+                          MOPT_LSTM_DIRECTION,        MOPT_LSTM_HIDDEN_SIZE,     MOPT_LSTM_LAYOUT};
   enum { initialC = 6, peephole = 7 };
   RecurrentShape s;
   if (int32_t status = recurrentShape(in, nin, out, nout, attr, slots, 4, s, fault)) return status;
@@ -36,14 +36,16 @@ MOPT_REFERENCE_FUNCTION(lstm) {
         [&](int64_t d, int64_t first, const Running &running) MOPT_LAMBDA {
           for (int64_t unit = 0; unit < s.hidden; unit += lanes) {
             int64_t n = minOf(lanes, s.hidden - unit);
-            Gate gates[4] = {{I, unit, n, true, true}, {O, unit, n, true, true}, {F, unit, n, true, true}, {C, unit, n, true, true}};
+            Gate gates[4] = {
+                {I, unit, n, true, true}, {O, unit, n, true, true}, {F, unit, n, true, true}, {C, unit, n, true, true}};
             gateSums(in, s, d, running, (const T *)h, gates, [&](int64_t i, T *acc) MOPT_LAMBDA {
               T *cell = c + running.row[i] * s.hidden + unit, *to = next + running.row[i] * s.hidden + unit;
               T *input = acc, *output = acc + lanes, *forget = acc + 2 * lanes, *candidate = acc + 3 * lanes;
               auto peep = [&](int64_t gate, T *sums) MOPT_LAMBDA {
                 if (!p) return;
                 T weight[lanes];
-                loadRun((T *)weight, p->data, p->type, d * p->strides[0] + (gate * s.hidden + unit) * p->strides[1], p->strides[1], n);
+                loadRun((T *)weight, p->data, p->type, d * p->strides[0] + (gate * s.hidden + unit) * p->strides[1],
+                        p->strides[1], n);
                 for (int64_t j = 0; j < n; ++j) sums[j] = fmadd(weight[j], cell[j], sums[j]);
               };
               for (int32_t k = 0; k < 4; ++k) addBias(bias, s, 4, d, k, unit, n, true, true, acc + k * lanes);

@@ -24,7 +24,8 @@ MOPT_INLINE int32_t makeAxes(const mopt_tensor &x, const mopt_tensor *axes, bool
   uint32_t reduced = 0;
   int64_t n = axes ? numElements(*axes) : 0;
   for (int64_t i = 0; i < n; ++i) {
-    int64_t given = (int64_t)loadOne<uint64_t>(*axes, i * (axes->rank > 0 ? axes->strides[axes->rank - 1] : 0)), axis = given;
+    int64_t given = (int64_t)loadOne<uint64_t>(*axes, i * (axes->rank > 0 ? axes->strides[axes->rank - 1] : 0)),
+            axis = given;
     if (!normalizeAxis(axis, x.rank)) return fail(fault, MOPT_STEP_VALUE, 1, given, x.rank);
     reduced |= 1u << axis;
   }
@@ -65,7 +66,8 @@ MOPT_INLINE int64_t flatOffset(const int64_t *dims, const int64_t *strides, int3
   return offset;
 }
 /// Reduced elements [i, i + n) of the result at `base`.
-template <class T> MOPT_INLINE void loadReduced(const mopt_tensor &x, const Axes &a, int64_t base, int64_t i, int64_t n, T *dst) {
+template <class T>
+MOPT_INLINE void loadReduced(const mopt_tensor &x, const Axes &a, int64_t base, int64_t i, int64_t n, T *dst) {
   if (a.adjacent) return loadRun(dst, x.data, x.type, base + i * a.step, a.step, n);
   int64_t inner = a.dims[a.nreduced - 1], step = a.strides[a.nreduced - 1];
   while (n > 0) { // cut at the ends of the innermost axis
@@ -84,7 +86,8 @@ MOPT_INLINE void reduceAll(const mopt_tensor &x, const Axes &a, int64_t begin, i
   if (a.lastStays) {
     int64_t row = a.keptDims[a.nkept - 1], step = a.keptStrides[a.nkept - 1];
     for (int64_t first = begin; first < end;) {
-      int64_t n = minOf(minOf(width, end - first), row - first % row), base = flatOffset(a.keptDims, a.keptStrides, a.nkept, first);
+      int64_t n = minOf(minOf(width, end - first), row - first % row),
+              base = flatOffset(a.keptDims, a.keptStrides, a.nkept, first);
       auto pass = [&](auto kind, const T *with, auto before) MOPT_LAMBDA {
         using K = decltype(kind);
         fillRun(acc, (T)K::first(), width);
@@ -111,8 +114,8 @@ MOPT_INLINE void reduceAll(const mopt_tensor &x, const Axes &a, int64_t begin, i
     int64_t base = flatOffset(a.keptDims, a.keptStrides, a.nkept, i);
     T with = 0;
     if (Prepare::needsLargest)
-      with = Prepare::shift(reduceLanes<T, Largest<T>>(
-          a.count, [&](int64_t k, int64_t n, T *dst) MOPT_LAMBDA { loadReduced(x, a, base, k, n, dst); }));
+      with = Prepare::shift(reduceLanes<T, Largest<T>>(a.count, [&](int64_t k, int64_t n, T *dst)
+                                                                    MOPT_LAMBDA { loadReduced(x, a, base, k, n, dst); }));
     acc[0] = reduceLanes<T, Kind>(a.count, [&](int64_t k, int64_t n, T *dst) MOPT_LAMBDA {
       loadReduced(x, a, base, k, n, dst);
       for (int64_t j = 0; j < n; ++j) dst[j] = prepare(dst[j], with);
@@ -145,7 +148,8 @@ struct Exponential {
 
 enum After { nothing, divide, root, logarithm, logarithmPlus };
 template <class T, class Kind, After after, class Prepare>
-MOPT_INLINE void run(const mopt_tensor &x, const mopt_tensor &y, const Axes &a, int64_t begin, int64_t end, Prepare prepare) {
+MOPT_INLINE void run(const mopt_tensor &x, const mopt_tensor &y, const Axes &a, int64_t begin, int64_t end,
+                     Prepare prepare) {
   bool isSigned = computeOf(x.type) == Compute::i64;
   reduceAll<T, Kind>(x, a, begin, end, prepare, [&](int64_t first, int64_t n, T *acc, const T *with) MOPT_LAMBDA {
     if constexpr (after == divide) {
@@ -169,7 +173,8 @@ MOPT_INLINE void run(const mopt_tensor &x, const mopt_tensor &y, const Axes &a, 
 MOPT_REFERENCE_FUNCTION(reduce) {
   const mopt_tensor &x = in[0], &y = out[0];
   Axes a;
-  if (int32_t status = makeAxes(x, operand(in, nin, 1), attrInt(attr, MOPT_REDUCE_NOOP_WITH_EMPTY_AXES) != 0, a, fault)) return status;
+  if (int32_t status = makeAxes(x, operand(in, nin, 1), attrInt(attr, MOPT_REDUCE_NOOP_WITH_EMPTY_AXES) != 0, a, fault))
+    return status;
   if (numElements(y) != a.results) return fail(fault, MOPT_STEP_SHAPE, -1, numElements(y), a.results);
   int64_t kind = attrInt(attr, MOPT_REDUCE_KIND);
   // Sums: floats as they are, integers modulo 2^64. Order: as they are. Roots and logarithms of integers: in f64.
@@ -188,27 +193,43 @@ MOPT_REFERENCE_FUNCTION(reduce) {
       else run<T, Sum<T>, logarithmPlus>(x, y, a, begin, end, Exponential());
       return MOPT_STEP_OK;
     };
-    return computeOf(x.type) == Compute::none ? (int32_t)MOPT_STEP_TYPE : computeOf(x.type) == Compute::f32 ? body(0.0f) : body(0.0);
+    return computeOf(x.type) == Compute::none  ? (int32_t)MOPT_STEP_TYPE
+           : computeOf(x.type) == Compute::f32 ? body(0.0f)
+                                               : body(0.0);
   }
   auto body = [&](auto zero) MOPT_LAMBDA -> int32_t {
     using T = decltype(zero);
     switch (kind) {
-    case MOPT_REDUCE_KIND_SUM: run<T, Sum<T>, nothing>(x, y, a, begin, end, Plain()); break;
-    case MOPT_REDUCE_KIND_MEAN: run<T, Sum<T>, divide>(x, y, a, begin, end, Plain()); break;
-    case MOPT_REDUCE_KIND_PROD: run<T, Product<T>, nothing>(x, y, a, begin, end, Plain()); break;
+    case MOPT_REDUCE_KIND_SUM:
+      run<T, Sum<T>, nothing>(x, y, a, begin, end, Plain());
+      break;
+    case MOPT_REDUCE_KIND_MEAN:
+      run<T, Sum<T>, divide>(x, y, a, begin, end, Plain());
+      break;
+    case MOPT_REDUCE_KIND_PROD:
+      run<T, Product<T>, nothing>(x, y, a, begin, end, Plain());
+      break;
     case MOPT_REDUCE_KIND_L1:
       if (computeOf(x.type) == Compute::u64) run<T, Sum<T>, nothing>(x, y, a, begin, end, Plain());
       else run<T, Sum<T>, nothing>(x, y, a, begin, end, Absolute());
       break;
-    case MOPT_REDUCE_KIND_SUM_SQUARE: run<T, Sum<T>, nothing>(x, y, a, begin, end, Square()); break;
-    default: return fail(fault, MOPT_STEP_VALUE, -1, kind, MOPT_REDUCE_KIND_SUM_SQUARE);
+    case MOPT_REDUCE_KIND_SUM_SQUARE:
+      run<T, Sum<T>, nothing>(x, y, a, begin, end, Square());
+      break;
+    default:
+      return fail(fault, MOPT_STEP_VALUE, -1, kind, MOPT_REDUCE_KIND_SUM_SQUARE);
     }
     return MOPT_STEP_OK;
   };
   switch (computeOf(x.type)) {
-  case Compute::f32: return body(0.0f);
-  case Compute::f64: return body(0.0);
-  case Compute::i64: case Compute::u64: return body((uint64_t)0);
-  default: return MOPT_STEP_TYPE;
+  case Compute::f32:
+    return body(0.0f);
+  case Compute::f64:
+    return body(0.0);
+  case Compute::i64:
+  case Compute::u64:
+    return body((uint64_t)0);
+  default:
+    return MOPT_STEP_TYPE;
   }
 }

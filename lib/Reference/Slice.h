@@ -18,7 +18,9 @@ struct Slice {
   bool adjacent; // one stride reaches all elements
   int64_t stride, size;
 };
-MOPT_INLINE Slice sliceAlong(const mopt_tensor &t, int32_t axis) { return {t, axis, false, true, t.strides[axis], t.dims[axis]}; }
+MOPT_INLINE Slice sliceAlong(const mopt_tensor &t, int32_t axis) {
+  return {t, axis, false, true, t.strides[axis], t.dims[axis]};
+}
 MOPT_INLINE Slice sliceFrom(const mopt_tensor &t, int32_t first) {
   Slice s = {t, first, true, true, 1, 1};
   for (int32_t i = t.rank; i-- > first;) {

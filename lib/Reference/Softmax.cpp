@@ -11,7 +11,8 @@ using namespace mopt::ref;
 namespace {
 enum class Form { softmax, logSoftmax, hardmax };
 template <Form form>
-MOPT_INLINE int32_t softmax(const mopt_tensor &x, const mopt_tensor &y, const mopt_attr *attr, int64_t begin, int64_t end, mopt_fault *fault) {
+MOPT_INLINE int32_t softmax(const mopt_tensor &x, const mopt_tensor &y, const mopt_attr *attr, int64_t begin, int64_t end,
+                            mopt_fault *fault) {
   if (!sameDims(x, y)) return fail(fault, MOPT_STEP_SHAPE, 0, x.rank, y.rank);
   int64_t axis = attrInt(attr, MOPT_SOFTMAX_AXIS, -1), given = axis;
   bool flatten = attrInt(attr, MOPT_SOFTMAX_FLATTEN) != 0;
@@ -24,8 +25,8 @@ MOPT_INLINE int32_t softmax(const mopt_tensor &x, const mopt_tensor &y, const mo
     constexpr int64_t block = 64;
     for (int64_t unit = begin; unit < end; ++unit) {
       int64_t from = sliceOffset(sx, unit), to = sliceOffset(sy, unit);
-      T largest = reduceLanes<T, Largest<T>>(
-          sx.size, [&](int64_t i, int64_t n, T *dst) MOPT_LAMBDA { loadSlice(sx, from, i, n, dst); });
+      T largest = reduceLanes<T, Largest<T>>(sx.size, [&](int64_t i, int64_t n, T *dst)
+                                                          MOPT_LAMBDA { loadSlice(sx, from, i, n, dst); });
       alignas(64) T line[block];
       if (form == Form::hardmax) {
         bool found = false;

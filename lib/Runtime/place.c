@@ -40,7 +40,7 @@ static mopt_code place_arena(mopt_session *session, mopt_error *error) {
 }
 
 static mopt_code place_input(mopt_session *session, uint32_t index, mopt_error *error) {
-  const mopt_tensor *t = &session->inputs[index];
+  const mopt_array *t = &session->inputs[index];
   void *data = t->bytes ? t->data : nothing;
   if (!aligned(data)) {
     mopt_block *staging = &session->input_staging[index];

@@ -30,7 +30,7 @@ static mopt_code lay_out(mopt_session *session, mopt_shape_plan *plan, mopt_erro
   return MOPT_OK;
 }
 
-mopt_code mopt_make_plan(mopt_session *session, const mopt_tensor *shapes, mopt_shape_plan *plan, mopt_error *error) {
+mopt_code mopt_make_plan(mopt_session *session, const mopt_array *shapes, mopt_shape_plan *plan, mopt_error *error) {
   mopt_code code = mopt_bind_inputs(session->model, shapes, plan->values, error);
   if (!code)
     code = mopt_eval_symbols(session->model, -1, plan->values, error);

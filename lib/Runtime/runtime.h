@@ -75,14 +75,14 @@ static inline int64_t mopt_size_value(mopt_size size, const int64_t *values) {
   return size >= 0 ? size : values[MOPT_SYMBOL_OF_SIZE(size)];
 }
 /* dtype, rank, fixed dims, negative dims, and (if with_data) byte count and pointer of one input. */
-mopt_code mopt_check_input(const mopt_model *model, uint32_t index, const mopt_tensor *tensor, bool with_data,
+mopt_code mopt_check_input(const mopt_model *model, uint32_t index, const mopt_array *tensor, bool with_data,
                            mopt_error *error);
 /* Values of the MOPT_SYM_INPUT symbols; all others become MOPT_NO_VALUE. */
-mopt_code mopt_bind_inputs(const mopt_model *model, const mopt_tensor *inputs, int64_t *values, mopt_error *error);
+mopt_code mopt_bind_inputs(const mopt_model *model, const mopt_array *inputs, int64_t *values, mopt_error *error);
 /* Evaluates the expressions that are ready after `step` (-1: at entry), then the checks that became decidable. */
 mopt_code mopt_eval_symbols(const mopt_model *model, int32_t step, int64_t *values, mopt_error *error);
 /* Dimensions of inputs that are expressions must have their values. */
-mopt_code mopt_check_expression_dims(const mopt_model *model, const mopt_tensor *inputs, const int64_t *values,
+mopt_code mopt_check_expression_dims(const mopt_model *model, const mopt_array *inputs, const int64_t *values,
                                      mopt_error *error);
 /* ceil(product * bits / 8); fails on negative dims and above MOPT_MAX_TENSOR_BYTES. */
 bool mopt_tensor_bytes(uint32_t dtype, uint32_t rank, const int64_t *dims, uint64_t *bytes);
@@ -122,7 +122,7 @@ struct mopt_session {
   uint64_t heap_limit;
   uint64_t clock; /* of plan use */
 
-  mopt_tensor *inputs; /* [ninputs] */
+  mopt_array *inputs; /* [ninputs] */
   uint8_t *input_set;
   mopt_block *input_staging;
   mopt_output_slot *outputs; /* [noutputs] */
@@ -152,7 +152,7 @@ struct mopt_session {
 };
 /* Plan for the bound values: from the cache or computed. */
 mopt_code mopt_find_plan(mopt_session *session, const int64_t *values, const mopt_shape_plan **plan, mopt_error *error);
-mopt_code mopt_make_plan(mopt_session *session, const mopt_tensor *shapes, mopt_shape_plan *plan, mopt_error *error);
+mopt_code mopt_make_plan(mopt_session *session, const mopt_array *shapes, mopt_shape_plan *plan, mopt_error *error);
 /* Binds inputs, finds the plan. */
 mopt_code mopt_prepare(mopt_session *session, mopt_error *error);
 /* Memory for the plan: arena, outputs, staging; fills in `pointers`. */

@@ -141,7 +141,7 @@ void mopt_session_free(mopt_session *session) {
 
 /* ---- Binding ---- */
 
-mopt_code mopt_session_set_input(mopt_session *session, uint32_t index, const mopt_tensor *tensor, mopt_error *error) {
+mopt_code mopt_session_set_input(mopt_session *session, uint32_t index, const mopt_array *tensor, mopt_error *error) {
   ACQUIRE(session);
   const mopt_model *model = session->model;
   if (index >= model->module->ninputs || !tensor)
@@ -158,7 +158,7 @@ mopt_code mopt_session_set_input(mopt_session *session, uint32_t index, const mo
   return release(session, code);
 }
 
-mopt_code mopt_session_set_input_by_name(mopt_session *session, const char *name, const mopt_tensor *tensor,
+mopt_code mopt_session_set_input_by_name(mopt_session *session, const char *name, const mopt_array *tensor,
                                          mopt_error *error) {
   mopt_error_clear(error);
   if (!session || !name)
@@ -235,7 +235,7 @@ mopt_code mopt_prepare(mopt_session *session, mopt_error *error) {
   return MOPT_OK;
 }
 
-static mopt_code check_shapes(mopt_session *session, const mopt_tensor *shapes, uint32_t nshapes, mopt_error *error) {
+static mopt_code check_shapes(mopt_session *session, const mopt_array *shapes, uint32_t nshapes, mopt_error *error) {
   const mopt_model *model = session->model;
   if (nshapes != model->module->ninputs || (nshapes && !shapes))
     return mopt_fail(error, MOPT_E_ARGUMENT, "%u shapes given, the model has %u inputs", nshapes, model->module->ninputs);
@@ -247,7 +247,7 @@ static mopt_code check_shapes(mopt_session *session, const mopt_tensor *shapes, 
   return MOPT_OK;
 }
 
-mopt_code mopt_session_reserve(mopt_session *session, const mopt_tensor *shapes, uint32_t nshapes, mopt_error *error) {
+mopt_code mopt_session_reserve(mopt_session *session, const mopt_array *shapes, uint32_t nshapes, mopt_error *error) {
   ACQUIRE(session);
   const mopt_model *model = session->model;
   mopt_shape_plan *plan = &session->reserved_plan;
@@ -273,7 +273,7 @@ mopt_code mopt_session_reserve(mopt_session *session, const mopt_tensor *shapes,
   return release(session, MOPT_OK);
 }
 
-mopt_code mopt_session_plan(mopt_session *session, const mopt_tensor *shapes, uint32_t nshapes, mopt_memory *memory,
+mopt_code mopt_session_plan(mopt_session *session, const mopt_array *shapes, uint32_t nshapes, mopt_memory *memory,
                             mopt_error *error) {
   ACQUIRE(session);
   const mopt_model *model = session->model;
@@ -314,17 +314,17 @@ int64_t mopt_session_symbol(const mopt_session *session, uint32_t symbol) {
 
 /* ---- Results ---- */
 
-static void describe(const mopt_session *session, uint32_t index, mopt_tensor *tensor) {
+static void describe(const mopt_session *session, uint32_t index, mopt_array *tensor) {
   const mopt_buffer *b = &session->model->buffers[index];
   const mopt_size *dims = mopt_buffer_dims(b);
-  *tensor = (mopt_tensor){.bytes = session->bytes[index], .dtype = b->dtype, .rank = b->rank};
+  *tensor = (mopt_array){.bytes = session->bytes[index], .dtype = b->dtype, .rank = b->rank};
   for (uint32_t d = 0; d < b->rank; ++d) {
     int64_t v = mopt_size_value(dims[d], session->values);
     tensor->dims[d] = v == MOPT_NO_VALUE ? -1 : v;
   }
 }
 
-mopt_code mopt_session_output(mopt_session *session, uint32_t index, mopt_tensor *tensor, mopt_error *error) {
+mopt_code mopt_session_output(mopt_session *session, uint32_t index, mopt_array *tensor, mopt_error *error) {
   ACQUIRE(session);
   const mopt_model *model = session->model;
   if (index >= model->module->noutputs || !tensor)
@@ -347,7 +347,7 @@ mopt_code mopt_session_output(mopt_session *session, uint32_t index, mopt_tensor
   return release(session, MOPT_OK);
 }
 
-mopt_code mopt_session_buffer(mopt_session *session, uint32_t buffer, mopt_tensor *tensor, mopt_error *error) {
+mopt_code mopt_session_buffer(mopt_session *session, uint32_t buffer, mopt_array *tensor, mopt_error *error) {
   ACQUIRE(session);
   const mopt_model *model = session->model;
   if (buffer >= model->module->nbuffers || !tensor)

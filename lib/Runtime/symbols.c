@@ -56,7 +56,7 @@ static const char *declared_text(const mopt_model *model, const mopt_port *port,
   return text;
 }
 
-mopt_code mopt_check_input(const mopt_model *model, uint32_t index, const mopt_tensor *tensor, bool with_data,
+mopt_code mopt_check_input(const mopt_model *model, uint32_t index, const mopt_array *tensor, bool with_data,
                            mopt_error *error) {
   const mopt_port *port = &model->inputs[index];
   const char *name = mopt_port_name(port);
@@ -107,7 +107,7 @@ static void first_use(const mopt_model *model, uint32_t symbol, const char **nam
       }
 }
 
-mopt_code mopt_bind_inputs(const mopt_model *model, const mopt_tensor *inputs, int64_t *values, mopt_error *error) {
+mopt_code mopt_bind_inputs(const mopt_model *model, const mopt_array *inputs, int64_t *values, mopt_error *error) {
   for (uint32_t i = 0; i < model->module->nsymbols; ++i)
     values[i] = MOPT_NO_VALUE;
   for (uint32_t i = 0; i < model->module->ninputs; ++i) {
@@ -136,7 +136,7 @@ mopt_code mopt_bind_inputs(const mopt_model *model, const mopt_tensor *inputs, i
   return MOPT_OK;
 }
 
-mopt_code mopt_check_expression_dims(const mopt_model *model, const mopt_tensor *inputs, const int64_t *values,
+mopt_code mopt_check_expression_dims(const mopt_model *model, const mopt_array *inputs, const int64_t *values,
                                      mopt_error *error) {
   for (uint32_t i = 0; i < model->module->ninputs; ++i) {
     const mopt_port *port = &model->inputs[i];

@@ -1,7 +1,7 @@
 //===- BindShapes.cpp - symbols become numbers --------------------------------------------------------------------===//
+#include "mlir/IR/AttrTypeSubElements.h"
 #include "mopt/Dialect/Mopt/Mopt.h"
 #include "mopt/Transforms/Passes.h"
-#include "mlir/IR/AttrTypeSubElements.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace mopt {
@@ -25,11 +25,13 @@ LogicalResult bindInput(func::FuncOp function, StringRef name, ArrayRef<int64_t>
       if (ShapedType::isDynamic(size))
         continue;
       if (size < 0)
-        return function.emitError() << "MOPT-C014: --shape gives axis " << axis << " of input '" << name << "' a negative size";
+        return function.emitError() << "MOPT-C014: --shape gives axis " << axis << " of input '" << name
+                                    << "' a negative size";
       if (auto symbol = dim.asSymbol()) {
         auto [it, isNew] = values.insert({*symbol, size});
         if (!isNew && it->second != size)
-          return function.emitError() << "MOPT-C014: --shape gives size '" << *symbol << "' both " << it->second << " and " << size;
+          return function.emitError() << "MOPT-C014: --shape gives size '" << *symbol << "' both " << it->second << " and "
+                                      << size;
       } else if (dim.asConstant() && *dim.asConstant() != size) {
         return function.emitError() << "MOPT-C014: --shape gives axis " << axis << " of input '" << name << "' size " << size
                                     << ", the model says " << dim.str();

@@ -12,13 +12,21 @@ struct NamedType {
   uint32_t dtype;
 };
 // As ml_dtypes names them; numpy has no letters for these.
-const NamedType namedTypes[] = {
-    {"bfloat16", MOPT_BF16},           {"float8_e4m3fn", MOPT_F8E4M3FN},   {"float8_e4m3fnuz", MOPT_F8E4M3FNUZ},
-    {"float8_e5m2", MOPT_F8E5M2},      {"float8_e5m2fnuz", MOPT_F8E5M2FNUZ}, {"float8_e8m0fnu", MOPT_F8E8M0},
-    {"float4_e2m1fn", MOPT_F4E2M1},    {"int4", MOPT_I4},                  {"uint4", MOPT_U4},
-    {"int2", MOPT_I2},                 {"uint2", MOPT_U2}};
+const NamedType namedTypes[] = {{"bfloat16", MOPT_BF16},
+                                {"float8_e4m3fn", MOPT_F8E4M3FN},
+                                {"float8_e4m3fnuz", MOPT_F8E4M3FNUZ},
+                                {"float8_e5m2", MOPT_F8E5M2},
+                                {"float8_e5m2fnuz", MOPT_F8E5M2FNUZ},
+                                {"float8_e8m0fnu", MOPT_F8E8M0},
+                                {"float4_e2m1fn", MOPT_F4E2M1},
+                                {"int4", MOPT_I4},
+                                {"uint4", MOPT_U4},
+                                {"int2", MOPT_I2},
+                                {"uint2", MOPT_U2}};
 
-bool isSubByte(uint32_t dtype) { return dtype != MOPT_UNDEFINED && mopt_dtype_bits(dtype) > 0 && mopt_dtype_bits(dtype) < 8; }
+bool isSubByte(uint32_t dtype) {
+  return dtype != MOPT_UNDEFINED && mopt_dtype_bits(dtype) > 0 && mopt_dtype_bits(dtype) < 8;
+}
 bool isFloat8(uint32_t dtype) {
   return dtype == MOPT_F8E4M3FN || dtype == MOPT_F8E4M3FNUZ || dtype == MOPT_F8E5M2 || dtype == MOPT_F8E5M2FNUZ ||
          dtype == MOPT_F8E8M0;
@@ -48,9 +56,9 @@ uint32_t elementType(const py::dtype &type, uint32_t expected) {
     if (name == named.name)
       return named.dtype;
   uint32_t plain = plainType(type.kind(), type.itemsize());
-  bool carries = (expected == MOPT_BF16 && plain == MOPT_U16) || (isFloat8(expected) && plain == MOPT_U8) ||
-                 (isSubByte(expected) &&
-                  plain == (expected == MOPT_I4 || expected == MOPT_I2 ? uint32_t(MOPT_I8) : uint32_t(MOPT_U8)));
+  bool carries =
+      (expected == MOPT_BF16 && plain == MOPT_U16) || (isFloat8(expected) && plain == MOPT_U8) ||
+      (isSubByte(expected) && plain == (expected == MOPT_I4 || expected == MOPT_I2 ? uint32_t(MOPT_I8) : uint32_t(MOPT_U8)));
   return carries ? expected : plain;
 }
 
@@ -64,9 +72,9 @@ const char *carrierName(uint32_t dtype) {
   return mopt_dtype_name(dtype);
 }
 
-std::vector<py::ssize_t> shapeOf(const mopt_tensor &tensor) { return {tensor.dims, tensor.dims + tensor.rank}; }
+std::vector<py::ssize_t> shapeOf(const mopt_array &tensor) { return {tensor.dims, tensor.dims + tensor.rank}; }
 
-uint64_t countOf(const mopt_tensor &tensor) {
+uint64_t countOf(const mopt_array &tensor) {
   uint64_t count = 1;
   for (uint32_t i = 0; i < tensor.rank; ++i)
     count *= static_cast<uint64_t>(tensor.dims[i]);
@@ -81,7 +89,7 @@ std::vector<uint8_t> pack(const uint8_t *elements, uint64_t count, uint32_t bits
   return bytes;
 }
 
-py::array unpack(const mopt_tensor &tensor) {
+py::array unpack(const mopt_array &tensor) {
   uint32_t bits = mopt_dtype_bits(tensor.dtype);
   bool isSigned = tensor.dtype == MOPT_I4 || tensor.dtype == MOPT_I2;
   py::array result(py::dtype(carrierName(tensor.dtype)), shapeOf(tensor));
@@ -146,7 +154,7 @@ OutputBuffer::OutputBuffer(uint64_t bytes) {
     throw std::bad_alloc();
 }
 
-py::array OutputBuffer::toArray(const mopt_tensor &tensor) && {
+py::array OutputBuffer::toArray(const mopt_array &tensor) && {
   if (isSubByte(tensor.dtype))
     return unpack(tensor);
   py::capsule owner(pointer.get(), [](void *p) { std::free(p); });
@@ -154,7 +162,7 @@ py::array OutputBuffer::toArray(const mopt_tensor &tensor) && {
   return py::array(py::dtype(carrierName(tensor.dtype)), shapeOf(tensor), data, owner);
 }
 
-py::array copyOutput(const mopt_tensor &tensor) {
+py::array copyOutput(const mopt_array &tensor) {
   if (isSubByte(tensor.dtype))
     return unpack(tensor);
   py::array result(py::dtype(carrierName(tensor.dtype)), shapeOf(tensor));

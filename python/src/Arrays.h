@@ -12,7 +12,7 @@ namespace py = pybind11;
 struct InputArray {
   py::array array;             // owns the bytes, unless packed does
   std::vector<uint8_t> packed; // elements below one byte
-  mopt_tensor tensor{};
+  mopt_array tensor{};
 };
 
 // No conversion of values: the runtime refuses a wrong element type. `expected` decides only what the types that numpy
@@ -25,7 +25,7 @@ public:
   explicit OutputBuffer(uint64_t bytes);
   void *data() const { return pointer.get(); }
   // The array owns the memory from here on.
-  py::array toArray(const mopt_tensor &tensor) &&;
+  py::array toArray(const mopt_array &tensor) &&;
 
 private:
   struct Free {
@@ -35,6 +35,6 @@ private:
 };
 
 uint64_t bytesOf(uint32_t dtype, uint64_t elements);
-py::array copyOutput(const mopt_tensor &tensor);
+py::array copyOutput(const mopt_array &tensor);
 
 } // namespace mopt::python

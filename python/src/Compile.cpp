@@ -1,11 +1,11 @@
 // The compiler half of mopt._core: import, compile to a file that has no name any more, load.
+#include "mopt/Pipelines/Compile.h"
 #include "Errors.h"
 #include "Model.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mopt/Dialect/Mopt/Mopt.h"
 #include "mopt/Import/Import.h"
-#include "mopt/Pipelines/Compile.h"
 #include "mopt/Pipelines/Pipelines.h"
-#include "mlir/IR/Diagnostics.h"
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -94,7 +94,8 @@ template <class Import> std::unique_ptr<Model> compileWith(const Request &reques
     good = module && mopt::compile(*module, compile, report) == CompileStatus::ok;
   }
   if (!good)
-    throwError(error.message.empty() ? "MOPT-C100: the compiler gave up without a reason; please report this" : error.message,
+    throwError(error.message.empty() ? "MOPT-C100: the compiler gave up without a reason; please report this"
+                                     : error.message,
                error.node);
   return Model::load(file.name(), request.threads);
 }
@@ -107,9 +108,10 @@ void addCompiler(py::module_ &m) {
   m.def(
       "compile_file",
       [](const std::string &path, const Shapes &shapes, const std::string &triple, const std::string &cpu, int threads) {
-        return compileWith({shapes, triple, cpu, threads}, [&](mlir::MLIRContext *context, const mopt::ImportOptions &options) {
-          return mopt::loadModule(path, context, options);
-        });
+        return compileWith({shapes, triple, cpu, threads},
+                           [&](mlir::MLIRContext *context, const mopt::ImportOptions &options) {
+                             return mopt::loadModule(path, context, options);
+                           });
       },
       py::arg("path"), py::arg("shapes"), py::arg("triple"), py::arg("cpu"), py::arg("threads"));
   m.def(

@@ -112,7 +112,7 @@ std::vector<InputArray> Model::bindInputs(mopt_session *session, const py::dict 
     std::string name = py::str(item.first);
     if (mopt_model_find_input(model.get(), name.c_str()) >= 0)
       continue;
-    mopt_tensor none{};
+    mopt_array none{};
     check(mopt_session_set_input_by_name(session, name.c_str(), &none, &error), error, model.get());
   }
   std::vector<InputArray> arrays(all.ninputs);
@@ -142,7 +142,7 @@ py::dict Model::runIn(mopt_session *session, const py::dict &inputs) const {
   // Outputs whose size is known now are written to the arrays that the caller gets.
   std::vector<std::optional<OutputBuffer>> buffers(all.noutputs);
   for (uint32_t i = 0; i < all.noutputs; ++i) {
-    mopt_tensor tensor{};
+    mopt_array tensor{};
     check(mopt_session_output(session, i, &tensor, &error), error, model.get());
     if (std::any_of(tensor.dims, tensor.dims + tensor.rank, [](int64_t size) { return size < 0; }))
       continue;
@@ -162,7 +162,7 @@ py::dict Model::runIn(mopt_session *session, const py::dict &inputs) const {
 
   py::dict results;
   for (uint32_t i = 0; i < all.noutputs; ++i) {
-    mopt_tensor tensor{};
+    mopt_array tensor{};
     mopt_tensor_info info;
     mopt_model_output(model.get(), i, &info);
     check(mopt_session_output(session, i, &tensor, &error), error, model.get());

@@ -29,8 +29,12 @@ PYBIND11_MODULE(_core, m) {
       .def("run", &Model::run, py::arg("inputs"),
            "Runs the model on {name: array} and returns {name: array}. Arrays that are contiguous and aligned to 64 "
            "bytes are read in place. Releases the GIL.")
-      .def("save", [](const Model &model, const py::object &path) { model.save(py::module_::import("os").attr("fspath")(path).cast<std::string>()); },
-           py::arg("path"), "Writes the artifact.");
+      .def(
+          "save",
+          [](const Model &model, const py::object &path) {
+            model.save(py::module_::import("os").attr("fspath")(path).cast<std::string>());
+          },
+          py::arg("path"), "Writes the artifact.");
 
   m.def(
       "load",

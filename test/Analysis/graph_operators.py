@@ -79,7 +79,7 @@ def alpha(g, name):
 
 @operator("Selu", "HardSigmoid", "Gelu", "Shrink")
 def parameters(g, name):
-    u = lambda: float(g.rng.uniform(0.1, 2))  # noqa: E731
+    u = lambda: float(g.rng.uniform(0.1, 2))
     given = {"Selu": {"alpha": u(), "gamma": u()}, "HardSigmoid": {"alpha": u(), "beta": u()},
              "Gelu": {"approximate": str(g.rng.choice(["none", "tanh"]))}, "Shrink": {"bias": u(), "lambd": u()}}[name]  # fmt: skip
     g.add(name, [tensor(g)], given if g.rng.random() < 0.8 else {})
@@ -122,7 +122,9 @@ def binary(g, name):
     x = tensor(g, dtype=dtype)
     names = [x, tensor(g, dtype=dtype, dims=partner(g, dims(g, x)))]
     if name in ("Max", "Min", "Sum", "Mean"):
-        names = names[: int(g.rng.integers(1, 3))] + ([tensor(g, dtype=dtype, dims=partner(g, dims(g, x)))] if g.rng.random() < 0.3 else [])
+        names = names[: int(g.rng.integers(1, 3))] + (
+            [tensor(g, dtype=dtype, dims=partner(g, dims(g, x)))] if g.rng.random() < 0.3 else []
+        )
     g.rng.shuffle(names)
     g.add(name, [str(n) for n in names], {})
 
@@ -204,7 +206,9 @@ def gemm(g, name):
     names = [tensor(g, dims=(k, m) if ta else (m, k)), tensor(g, dims=(n, k) if tb else (k, n))]
     if g.rng.random() < 0.7:
         names.append(tensor(g, dims=[(n,), (m, n), (m, 1), (1, n), (1,), ()][g.rng.integers(0, 6)]))
-    g.add(name, names, {"transA": ta, "transB": tb, "alpha": float(g.rng.uniform(-1, 2)), "beta": float(g.rng.uniform(-1, 2))})
+    g.add(
+        name, names, {"transA": ta, "transB": tb, "alpha": float(g.rng.uniform(-1, 2)), "beta": float(g.rng.uniform(-1, 2))}
+    )
 
 
 def window(g, spatial, kernel=None):
@@ -283,7 +287,11 @@ def quantize(g, name):
     n = () if g.rng.random() < 0.5 else (s[axis],)
     dtype = [np.uint8, np.int8][g.rng.integers(0, 2)]
     x = g.new(random(g, s)) if name == "QuantizeLinear" else g.new(random(g, s, np.dtype(dtype)))
-    g.add(name, [x, g.new(g.rng.uniform(0.01, 0.1, n).astype(F32)), g.new(g.rng.integers(0, 5, n).astype(dtype))], {"axis": axis})
+    g.add(
+        name,
+        [x, g.new(g.rng.uniform(0.01, 0.1, n).astype(F32)), g.new(g.rng.integers(0, 5, n).astype(dtype))],
+        {"axis": axis},
+    )
 
 
 @operator("DynamicQuantizeLinear")
@@ -296,7 +304,11 @@ def einsum(g, name):
     sizes = {c: int(g.rng.integers(1, 5)) for c in "abcd"}
     equation = str(g.rng.choice(["ab,bc->ac", "abc,acd->abd", "ab->ba", "ab,ab->a", "aab->ab", "a,b->ab", "abc,cd,d->ab", "ab->",
                                  "ab,b", "ba"]))  # fmt: skip
-    g.add(name, [tensor(g, dims=tuple(sizes[c] for c in term)) for term in equation.split("->")[0].split(",")], {"equation": equation})
+    g.add(
+        name,
+        [tensor(g, dims=tuple(sizes[c] for c in term)) for term in equation.split("->")[0].split(",")],
+        {"equation": equation},
+    )
 
 
 @operator("Identity")
@@ -335,7 +347,11 @@ def squeeze(g, name):
             s[a] = 1
         g.add(name, [tensor(g, dims=tuple(s))] + ([ints(g, axes)] if g.rng.random() < 0.7 else []), {})
     else:
-        g.add(name, [tensor(g, dims=tuple(s)), ints(g, [a - (len(s) + len(axes)) if g.rng.random() < 0.3 else a for a in axes])], {})
+        g.add(
+            name,
+            [tensor(g, dims=tuple(s)), ints(g, [a - (len(s) + len(axes)) if g.rng.random() < 0.3 else a for a in axes])],
+            {},
+        )
 
 
 @operator("Transpose")
@@ -380,7 +396,10 @@ def slice_(g, name):
     steps = [int(g.rng.choice([1, 1, 2, -1, -2])) for _ in axes]
     starts = [int(g.rng.integers(-s[a] - 2, s[a] + 3)) for a in axes]
     # A bound far outside in the direction of the step; onnxruntime reads others in ways of its own.
-    ends = [int(g.rng.choice([g.rng.integers(-s[a] - 2, s[a] + 3), 2**31 - 1 if p > 0 else -(2**31)])) for a, p in zip(axes, steps, strict=True)]
+    ends = [
+        int(g.rng.choice([g.rng.integers(-s[a] - 2, s[a] + 3), 2**31 - 1 if p > 0 else -(2**31)]))
+        for a, p in zip(axes, steps, strict=True)
+    ]
     g.add(name, [x, ints(g, starts, dtype), ints(g, ends, dtype), ints(g, axes, dtype), ints(g, steps, dtype)], {})
 
 
@@ -390,7 +409,11 @@ def pad(g, name):
     s = dims(g, x)
     mode = str(g.rng.choice(["constant", "reflect", "edge", "wrap"]))
     pads = [int(g.rng.integers(0, max(1, min(3, n)))) for n in s + s]
-    g.add(name, [x, ints(g, pads)] + ([g.new(np.float32(2.5))] if mode == "constant" and g.rng.random() < 0.5 else []), {"mode": mode})
+    g.add(
+        name,
+        [x, ints(g, pads)] + ([g.new(np.float32(2.5))] if mode == "constant" and g.rng.random() < 0.5 else []),
+        {"mode": mode},
+    )
 
 
 @operator("Expand", "Tile")
@@ -400,7 +423,18 @@ def repeat(g, name):
     if name == "Tile":
         g.add(name, [x, ints(g, [int(v) for v in g.rng.integers(0 if g.rng.random() < 0.1 else 1, 4, len(s))])], {})
     else:
-        g.add(name, [x, ints(g, [int(v) for v in (2, 1)[: g.rng.integers(0, 2)]] + [n if n > 1 else int(g.rng.integers(1, 4)) for n in s])], {})
+        g.add(
+            name,
+            [
+                x,
+                ints(
+                    g,
+                    [int(v) for v in (2, 1)[: g.rng.integers(0, 2)]]
+                    + [n if n > 1 else int(g.rng.integers(1, 4)) for n in s],
+                ),
+            ],
+            {},
+        )
 
 
 @operator("Gather", "GatherElements")
@@ -494,7 +528,11 @@ def resize(g, name):
     if g.rng.random() < 0.5:
         g.add(name, [tensor(g, dims=s), "", g.new(np.array([1, 1, *factors], F32), True)], a)
     else:
-        g.add(name, [tensor(g, dims=s), "", "", ints(g, [1, 2, *(max(1, int(f * n)) for f, n in zip(factors, s[2:], strict=True))])], a)
+        g.add(
+            name,
+            [tensor(g, dims=s), "", "", ints(g, [1, 2, *(max(1, int(f * n)) for f, n in zip(factors, s[2:], strict=True))])],
+            a,
+        )
 
 
 @operator(*("Reduce" + k for k in ("Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare")))
@@ -506,20 +544,34 @@ def reduce(g, name):
     if g.rng.random() < 0.2:
         g.add(name, [x], {**a, "noop_with_empty_axes": int(g.rng.integers(2))})
     else:
-        axes = [int(v) - (rank if g.rng.random() < 0.3 else 0) for v in g.rng.permutation(rank)[: g.rng.integers(1, rank + 1)]]
+        axes = [
+            int(v) - (rank if g.rng.random() < 0.3 else 0) for v in g.rng.permutation(rank)[: g.rng.integers(1, rank + 1)]
+        ]
         g.add(name, [x, ints(g, axes)], a)
 
 
 @operator("ArgMax", "ArgMin")
 def arg_reduce(g, name):
     x = tensor(g, 1)
-    g.add(name, [x], {"axis": axis_of(g, len(dims(g, x))), "keepdims": int(g.rng.integers(2)), "select_last_index": int(g.rng.integers(2))})
+    g.add(
+        name,
+        [x],
+        {
+            "axis": axis_of(g, len(dims(g, x))),
+            "keepdims": int(g.rng.integers(2)),
+            "select_last_index": int(g.rng.integers(2)),
+        },
+    )
 
 
 @operator("Softmax", "LogSoftmax", "Hardmax", "LpNormalization")
 def along_axis(g, name):
     x = tensor(g, 1)
-    g.add(name, [x], {"axis": axis_of(g, len(dims(g, x)))} | ({"p": int(g.rng.integers(1, 3))} if name == "LpNormalization" else {}))
+    g.add(
+        name,
+        [x],
+        {"axis": axis_of(g, len(dims(g, x)))} | ({"p": int(g.rng.integers(1, 3))} if name == "LpNormalization" else {}),
+    )
 
 
 @operator("AveragePool", "MaxPool", "LpPool")
@@ -543,7 +595,11 @@ def global_pool(g, name):
 @operator("CumSum")
 def cumsum(g, name):
     x = tensor(g, 1)
-    g.add(name, [x, ints(g, axis_of(g, len(dims(g, x))))], {"exclusive": int(g.rng.integers(2)), "reverse": int(g.rng.integers(2))})
+    g.add(
+        name,
+        [x, ints(g, axis_of(g, len(dims(g, x))))],
+        {"exclusive": int(g.rng.integers(2)), "reverse": int(g.rng.integers(2))},
+    )
 
 
 @operator("TopK")
@@ -558,7 +614,9 @@ def topk(g, name):
 def batch_norm(g, name):
     x = tensor(g, 2)
     c = (dims(g, x)[1],)
-    g.add(name, [x, *(tensor(g, dims=c) for _ in range(3)), g.new(np.abs(random(g, c)) + np.float32(0.5))], {"epsilon": 1e-3})
+    g.add(
+        name, [x, *(tensor(g, dims=c) for _ in range(3)), g.new(np.abs(random(g, c)) + np.float32(0.5))], {"epsilon": 1e-3}
+    )
 
 
 @operator("InstanceNormalization")

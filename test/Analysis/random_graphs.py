@@ -19,7 +19,7 @@ try:
     import numpy as np
     import onnx
     import onnxruntime
-    from onnx import TensorProto, helper, numpy_helper
+    from onnx import helper, numpy_helper
 except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(0)
@@ -78,7 +78,9 @@ class Graph:
 
 
 def info(name: str, value: np.ndarray, shape=None):
-    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape if shape is None else shape)
+    return helper.make_tensor_value_info(
+        name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape if shape is None else shape
+    )
 
 
 def make_model(nodes, inputs, weights, outputs) -> onnx.ModelProto:

@@ -1,4 +1,5 @@
 """What the import tests share: the compiler as a command, models built by hand, and onnxruntime as the judge."""
+
 import os
 import pathlib
 import subprocess
@@ -20,7 +21,9 @@ def compiler():
 
 def mopt(*args, cwd=None):
     """Runs the compiler; returns (status, stdout, stderr). A crash fails the test at once."""
-    done = subprocess.run([compiler(), *map(str, args)], capture_output=True, text=True, errors="replace", cwd=cwd, timeout=120)
+    done = subprocess.run(
+        [compiler(), *map(str, args)], capture_output=True, text=True, errors="replace", cwd=cwd, timeout=120
+    )
     assert done.returncode >= 0, f"crashed with signal {-done.returncode}: {done.stderr}"
     return done.returncode, done.stdout, done.stderr
 
@@ -40,7 +43,9 @@ def refused(code, *args, cwd=None, output=None):
 
 
 def model(nodes, inputs, outputs, initializers=(), opset=21, ir=None, functions=(), value_info=(), domains=(), **kwargs):
-    graph = helper.make_graph(list(nodes), "g", list(inputs), list(outputs), list(initializers), value_info=list(value_info), **kwargs)
+    graph = helper.make_graph(
+        list(nodes), "g", list(inputs), list(outputs), list(initializers), value_info=list(value_info), **kwargs
+    )
     imports = [helper.make_opsetid("", opset)] + [helper.make_opsetid(d, v) for d, v in domains]
     made = helper.make_model(graph, opset_imports=imports, functions=list(functions))
     made.ir_version = ir or min(10, made.ir_version)

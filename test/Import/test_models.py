@@ -1,4 +1,5 @@
 """Whole models: exporting and reading back keeps their answers, names and sizes."""
+
 import os
 import pathlib
 

@@ -1,11 +1,12 @@
 """Every form in which ONNX stores a tensor comes out with the same elements."""
+
 import hashlib
 
 import ml_dtypes
 import numpy as np
 import onnx
 import pytest
-from conftest import model, mopt, refused, round_trip, same, session, value
+from conftest import model, mopt, refused, round_trip, value
 from onnx import TensorProto as T
 from onnx import helper, numpy_helper
 
@@ -23,15 +24,35 @@ def read_back(made, tmp_path, name="y"):
 
 
 def constant_model(tensor, opset=21):
-    return model([helper.make_node("Identity", [tensor.name], ["y"])], [], [value("y", list(tensor.dims), tensor.data_type)],
-                 [tensor], opset=opset, ir=10)
+    return model(
+        [helper.make_node("Identity", [tensor.name], ["y"])],
+        [],
+        [value("y", list(tensor.dims), tensor.data_type)],
+        [tensor],
+        opset=opset,
+        ir=10,
+    )
 
 
-NUMPY = {T.FLOAT: np.float32, T.DOUBLE: np.float64, T.INT8: np.int8, T.INT16: np.int16, T.INT32: np.int32, T.INT64: np.int64,
-         T.UINT8: np.uint8, T.UINT16: np.uint16, T.UINT32: np.uint32, T.UINT64: np.uint64, T.FLOAT16: np.float16,
-         T.BOOL: np.bool_, T.BFLOAT16: ml_dtypes.bfloat16, T.FLOAT8E4M3FN: ml_dtypes.float8_e4m3fn,
-         T.FLOAT8E4M3FNUZ: ml_dtypes.float8_e4m3fnuz, T.FLOAT8E5M2: ml_dtypes.float8_e5m2,
-         T.FLOAT8E5M2FNUZ: ml_dtypes.float8_e5m2fnuz}
+NUMPY = {
+    T.FLOAT: np.float32,
+    T.DOUBLE: np.float64,
+    T.INT8: np.int8,
+    T.INT16: np.int16,
+    T.INT32: np.int32,
+    T.INT64: np.int64,
+    T.UINT8: np.uint8,
+    T.UINT16: np.uint16,
+    T.UINT32: np.uint32,
+    T.UINT64: np.uint64,
+    T.FLOAT16: np.float16,
+    T.BOOL: np.bool_,
+    T.BFLOAT16: ml_dtypes.bfloat16,
+    T.FLOAT8E4M3FN: ml_dtypes.float8_e4m3fn,
+    T.FLOAT8E4M3FNUZ: ml_dtypes.float8_e4m3fnuz,
+    T.FLOAT8E5M2: ml_dtypes.float8_e5m2,
+    T.FLOAT8E5M2FNUZ: ml_dtypes.float8_e5m2fnuz,
+}
 
 
 def elements(kind, n):
@@ -111,8 +132,9 @@ def test_sparse(linear, tmp_path):
     dense[1, 3], dense[2, 0], dense[3, 99] = 1.5, -2, 7
     flat = np.flatnonzero(dense)
     indices = flat.astype(np.int64) if linear else np.stack(np.unravel_index(flat, dense.shape), 1).astype(np.int64)
-    sparse = helper.make_sparse_tensor(numpy_helper.from_array(dense.ravel()[flat], "w"), numpy_helper.from_array(indices, "i"),
-                                       dense.shape)
+    sparse = helper.make_sparse_tensor(
+        numpy_helper.from_array(dense.ravel()[flat], "w"), numpy_helper.from_array(indices, "i"), dense.shape
+    )
     made = model([helper.make_node("Identity", ["w"], ["y"])], [], [value("y", dense.shape)])
     made.graph.sparse_initializer.append(sparse)
     assert read_back(made, tmp_path).raw_data == dense.tobytes()
@@ -121,17 +143,24 @@ def test_sparse(linear, tmp_path):
     assert read_back(made, tmp_path).raw_data == dense.tobytes()
 
 
-CONSTANTS = {"value_int": (7, np.int64(7)), "value_ints": ([1, -2, 3], np.array([1, -2, 3])),
-             "value_float": (1.5, np.float32(1.5)), "value_floats": ([1.5, 2.5], np.array([1.5, 2.5], np.float32)),
-             "value": (numpy_helper.from_array(np.eye(3, dtype=np.float64)), np.eye(3))}
+CONSTANTS = {
+    "value_int": (7, np.int64(7)),
+    "value_ints": ([1, -2, 3], np.array([1, -2, 3])),
+    "value_float": (1.5, np.float32(1.5)),
+    "value_floats": ([1.5, 2.5], np.array([1.5, 2.5], np.float32)),
+    "value": (numpy_helper.from_array(np.eye(3, dtype=np.float64)), np.eye(3)),
+}
 
 
 @pytest.mark.parametrize("form", sorted(CONSTANTS))
 def test_constant_nodes(form, tmp_path):
     given, expected = CONSTANTS[form]
     kind = helper.np_dtype_to_tensor_dtype(expected.dtype)
-    made = model([helper.make_node("Constant", [], ["c"], **{form: given}), helper.make_node("Identity", ["c"], ["y"])], [],
-                 [value("y", expected.shape, kind)])
+    made = model(
+        [helper.make_node("Constant", [], ["c"], **{form: given}), helper.make_node("Identity", ["c"], ["y"])],
+        [],
+        [value("y", expected.shape, kind)],
+    )
     back = read_back(made, tmp_path)
     np.testing.assert_array_equal(numpy_helper.to_array(back), expected)
 
@@ -148,6 +177,6 @@ def test_overridable(tmp_path):
     onnx.save(made, tmp_path / "m.onnx")
     status, _, err = mopt("import", tmp_path / "m.onnx", "-o", tmp_path / "m.mlir")
     assert status == 0 and "MOPT-I029" in err
-    assert (tmp_path / "m.mlir").read_text().count("mopt.name = \"w\"") == 0
+    assert (tmp_path / "m.mlir").read_text().count('mopt.name = "w"') == 0
     status, _, err = mopt("import", tmp_path / "m.onnx", "-o", tmp_path / "m.mlir", "--overridable-inputs")
-    assert status == 0 and (tmp_path / "m.mlir").read_text().count("mopt.name = \"w\"") == 1
+    assert status == 0 and (tmp_path / "m.mlir").read_text().count('mopt.name = "w"') == 1

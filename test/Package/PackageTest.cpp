@@ -164,7 +164,7 @@ TEST(PackageRun, LoadsAndRuns) {
   mopt_session *s = nullptr;
   ASSERT_EQ(mopt_session_create(m, nullptr, &s, &e), MOPT_OK) << e.message;
   float x[6] = {1, 2, 3, 4, -5, -6};
-  mopt_tensor in{x, sizeof x, MOPT_F32, 1, {6}}, y, z;
+  mopt_array in{x, sizeof x, MOPT_F32, 1, {6}}, y, z;
   ASSERT_EQ(mopt_session_set_input(s, 0, &in, &e), MOPT_OK) << e.message;
   ASSERT_EQ(mopt_session_run(s, nullptr, &e), MOPT_OK) << e.message;
   ASSERT_EQ(mopt_session_output(s, 0, &y, &e), MOPT_OK) << e.message;

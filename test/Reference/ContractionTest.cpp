@@ -14,10 +14,11 @@ std::vector<float> randomFloats(size_t n, unsigned seed) {
   for (float &v : values) v = normal(engine);
   return values;
 }
-int32_t run(mopt_reference f, std::vector<mopt_tensor> in, std::vector<mopt_tensor> out, const Attributes &attr, int64_t begin,
-            int64_t end, mopt_fault *fault = nullptr) {
+int32_t run(mopt_reference f, std::vector<mopt_tensor> in, std::vector<mopt_tensor> out, const Attributes &attr,
+            int64_t begin, int64_t end, mopt_fault *fault = nullptr) {
   mopt_fault local;
-  return f(in.data(), (int32_t)in.size(), out.data(), (int32_t)out.size(), attr.slots.data(), begin, end, fault ? fault : &local);
+  return f(in.data(), (int32_t)in.size(), out.data(), (int32_t)out.size(), attr.slots.data(), begin, end,
+           fault ? fault : &local);
 }
 /// A view with the last two axes exchanged.
 mopt_tensor transposed(mopt_tensor t) {
@@ -47,7 +48,8 @@ TEST(MatMul, MatchesDoubleSumsAtAllSizes) {
 }
 TEST(MatMul, BitsDoNotDependOnRowsAndLayout) {
   const int64_t m = 101, n = 77, k = 150;
-  Buffer<float> a({m, k}, randomFloats(m * k, 3)), b({k, n}, randomFloats(k * n, 4)), all({m, n}), single({m, n}), turned({m, n});
+  Buffer<float> a({m, k}, randomFloats(m * k, 3)), b({k, n}, randomFloats(k * n, 4)), all({m, n}), single({m, n}),
+      turned({m, n});
   std::vector<float> bt(n * k);
   for (int64_t p = 0; p < k; ++p)
     for (int64_t j = 0; j < n; ++j) bt[j * k + p] = b.begin()[p * n + j];
@@ -92,7 +94,8 @@ TEST(MatMul, RefusesWhatDoesNotFit) {
   EXPECT_EQ(run(mopt_ref_matmul, {a.tensor, right.tensor}, {narrow.tensor}, Attributes(), 0, 2), MOPT_STEP_SHAPE);
 }
 TEST(Gemm, ScalesAndAddsTheBroadcastOperand) {
-  Buffer<float> a({3, 2}, {1, 2, 3, 4, 5, 6}), b({4, 3}, {1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1}), c({2, 1}, {10, 20}), y({2, 4});
+  Buffer<float> a({3, 2}, {1, 2, 3, 4, 5, 6}), b({4, 3}, {1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1}), c({2, 1}, {10, 20}),
+      y({2, 4});
   Attributes attr;
   attr.setFloat(MOPT_GEMM_ALPHA, 2).setFloat(MOPT_GEMM_BETA, 0.5).set(MOPT_GEMM_TRANSA, {1}).set(MOPT_GEMM_TRANSB, {1});
   ASSERT_EQ(run(mopt_ref_gemm, {a.tensor, b.tensor, c.tensor}, {y.tensor}, attr, 0, 2), MOPT_STEP_OK);
@@ -102,12 +105,14 @@ TEST(MatMulInteger, TakesZeroPointsPerRowAndColumn) {
   Buffer<uint8_t> a({2, 2}, {1, 2, 3, 4}), za({2}, {1, 2});
   Buffer<int8_t> b({2, 2}, {-1, 2, 3, -4}), zb({2}, {1, -1});
   Buffer<int32_t> y({2, 2});
-  ASSERT_EQ(run(mopt_ref_matmul_integer, {a.tensor, b.tensor, za.tensor, zb.tensor}, {y.tensor}, Attributes(), 0, 2), MOPT_STEP_OK);
+  ASSERT_EQ(run(mopt_ref_matmul_integer, {a.tensor, b.tensor, za.tensor, zb.tensor}, {y.tensor}, Attributes(), 0, 2),
+            MOPT_STEP_OK);
   EXPECT_EQ(y.elements(), (std::vector<int32_t>{2, -3, 2, -3}));
 }
 TEST(Einsum, RefusesWrongEquations) {
   Buffer<float> a({2, 3}), b({3, 4}), y({2, 4});
-  for (const char *text : {"ij,jk->", "ij,jk->il", "ij,jk->ii", "ij->ij", "ij,jk,kl->il", "i.j,jk->ik", "ij;jk", "ijk,jk->ik", "ij,jk->ik,"}) {
+  for (const char *text :
+       {"ij,jk->", "ij,jk->il", "ij,jk->ii", "ij->ij", "ij,jk,kl->il", "i.j,jk->ik", "ij;jk", "ijk,jk->ik", "ij,jk->ik,"}) {
     Attributes attr;
     attr.slots[MOPT_EINSUM_EQUATION] = {text, (int64_t)strlen(text)};
     EXPECT_NE(run(mopt_ref_einsum, {a.tensor, b.tensor}, {y.tensor}, attr, 0, 8), MOPT_STEP_OK) << text;
@@ -121,7 +126,8 @@ TEST(Einsum, PartsOfRowsHaveTheSameBits) {
   const char *text = "ik, jk -> ij";
   attr.slots[MOPT_EINSUM_EQUATION] = {text, (int64_t)strlen(text)};
   ASSERT_EQ(run(mopt_ref_einsum, {a.tensor, b.tensor}, {whole.tensor}, attr, 0, m * n), MOPT_STEP_OK);
-  for (int64_t i = 0; i < m * n; i += 11) run(mopt_ref_einsum, {a.tensor, b.tensor}, {parts.tensor}, attr, i, std::min(i + 11, m * n));
+  for (int64_t i = 0; i < m * n; i += 11)
+    run(mopt_ref_einsum, {a.tensor, b.tensor}, {parts.tensor}, attr, i, std::min(i + 11, m * n));
   EXPECT_EQ(whole.elements(), parts.elements());
   EXPECT_TRUE(parts.guardsHold());
 }

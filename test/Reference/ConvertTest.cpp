@@ -23,7 +23,8 @@ Format makeFormat(int e, int m, int bias, bool (*special)(int)) {
   for (int code = 0; code < 1 << (e + m); ++code) {
     if (special(code)) continue;
     int exponent = code >> m, mantissa = code & ((1 << m) - 1);
-    double value = exponent ? std::ldexp(1.0 + std::ldexp(mantissa, -m), exponent - bias) : std::ldexp(mantissa, 1 - bias - m);
+    double value =
+        exponent ? std::ldexp(1.0 + std::ldexp(mantissa, -m), exponent - bias) : std::ldexp(mantissa, 1 - bias - m);
     f.numbers.push_back({value, code});
   }
   return f;
@@ -48,7 +49,8 @@ template <class Encode> void checkRounding(const Format &f, int over, Encode enc
   for (size_t i = 0; i + 1 < f.numbers.size(); ++i) {
     double a = f.numbers[i].first, b = f.numbers[i + 1].first, middle = (a + b) / 2;
     // Just beside the middle: a float in between would round it onto the middle, and then wrongly to even.
-    for (double v : {a, b, middle, std::nextafter(middle, 0.0), std::nextafter(middle, 1e300), (double)std::nextafterf((float)middle, 0.0f)})
+    for (double v : {a, b, middle, std::nextafter(middle, 0.0), std::nextafter(middle, 1e300),
+                     (double)std::nextafterf((float)middle, 0.0f)})
       ASSERT_EQ(encode(v), nearest(f, v, over)) << v;
   }
   double top = f.numbers.back().first;
@@ -111,7 +113,8 @@ TEST(Convert, EightBitFloats) {
       {"e4m3fn", makeFormat(4, 3, 7, [](int c) { return c == 0x7f; }), fromE4M3FN, toE4M3FN, 0x7e, 0x7f, 0x7f, true},
       {"e4m3fnuz", makeFormat(4, 3, 8, [](int) { return false; }), fromFNUZ<3, 8>, toFNUZ<3, 8>, 0x7f, 0x80, 0x80, false},
       {"e5m2", makeFormat(5, 2, 15, [](int c) { return c >= 0x7c; }), fromE5M2, toE5M2, 0x7b, 0x7c, 0x7f, true},
-      {"e5m2fnuz", makeFormat(5, 2, 16, [](int) { return false; }), fromFNUZ<2, 16>, toFNUZ<2, 16>, 0x7f, 0x80, 0x80, false}};
+      {"e5m2fnuz", makeFormat(5, 2, 16, [](int) { return false; }), fromFNUZ<2, 16>, toFNUZ<2, 16>, 0x7f, 0x80, 0x80,
+       false}};
   for (const F8 &f : rows) {
     SCOPED_TRACE(f.name);
     for (auto &[value, code] : f.format.numbers) {

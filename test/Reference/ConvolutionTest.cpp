@@ -55,16 +55,19 @@ template <class F> void forEachProduct(const Case &t, const int64_t *windows, co
           for (int64_t wx = 0; wx < windows[1]; ++wx)
             for (int64_t ky = 0; ky < t.kernel[0]; ++ky)
               for (int64_t kx = 0; kx < t.kernel[1]; ++kx) {
-                int64_t y = wy * t.stride[0] + ky * t.dilation[0] - t.pads[0], x = wx * t.stride[1] + kx * t.dilation[1] - t.pads[1];
+                int64_t y = wy * t.stride[0] + ky * t.dilation[0] - t.pads[0],
+                        x = wx * t.stride[1] + kx * t.dilation[1] - t.pads[1];
                 if (y < 0 || x < 0 || y >= image[0] || x >= image[1]) continue;
                 f(n, o, o / og * cg + c, wy * windows[1] + wx, y * image[1] + x, ky * t.kernel[1] + kx);
               }
 }
 void expectNear(Buffer<float> &y, const std::vector<double> &sums, const std::vector<double> &sizes, int round) {
   EXPECT_TRUE(y.guardsHold());
-  for (size_t i = 0; i < sums.size(); ++i) ASSERT_NEAR(y.begin()[i], sums[i], 2e-6 * sizes[i] + 1e-6) << "round " << round << " at " << i;
+  for (size_t i = 0; i < sums.size(); ++i)
+    ASSERT_NEAR(y.begin()[i], sums[i], 2e-6 * sizes[i] + 1e-6) << "round " << round << " at " << i;
 }
-int32_t run(mopt_reference f, std::vector<mopt_tensor> in, mopt_tensor out, const Attributes &attr, int64_t begin, int64_t end) {
+int32_t run(mopt_reference f, std::vector<mopt_tensor> in, mopt_tensor out, const Attributes &attr, int64_t begin,
+            int64_t end) {
   mopt_fault fault;
   return f(in.data(), (int32_t)in.size(), &out, 1, attr.slots.data(), begin, end, &fault);
 }
@@ -75,7 +78,8 @@ TEST(Conv, MatchesPlainLoopsAndPlanesAreIndependent) {
     Case t = makeCase(random, false);
     int64_t cg = t.c / t.group, k = t.kernel[0] * t.kernel[1], inside = t.in[0] * t.in[1], outside = t.out[0] * t.out[1];
     Buffer<float> x({t.n, t.c, t.in[0], t.in[1]}, random.floats(t.n * t.c * inside)), b({t.o}, random.floats(t.o));
-    Buffer<float> w({t.o, cg, t.kernel[0], t.kernel[1]}, random.floats(t.o * cg * k)), y({t.n, t.o, t.out[0], t.out[1]}), alone({t.n, t.o, t.out[0], t.out[1]});
+    Buffer<float> w({t.o, cg, t.kernel[0], t.kernel[1]}, random.floats(t.o * cg * k)), y({t.n, t.o, t.out[0], t.out[1]}),
+        alone({t.n, t.o, t.out[0], t.out[1]});
     std::vector<double> sums(t.n * t.o * outside), sizes(sums.size());
     for (size_t i = 0; i < sums.size(); ++i) sums[i] = b.begin()[i / outside % t.o];
     forEachProduct(t, t.out, t.in, [&](int64_t n, int64_t o, int64_t c, int64_t window, int64_t pixel, int64_t tap) {
@@ -86,7 +90,8 @@ TEST(Conv, MatchesPlainLoopsAndPlanesAreIndependent) {
     Attributes attr = attributesOf(t);
     ASSERT_EQ(run(mopt_ref_conv, {x.tensor, w.tensor, b.tensor}, y.tensor, attr, 0, t.n * t.o), MOPT_STEP_OK);
     expectNear(y, sums, sizes, round);
-    for (int64_t plane = 0; plane < t.n * t.o; ++plane) run(mopt_ref_conv, {x.tensor, w.tensor, b.tensor}, alone.tensor, attr, plane, plane + 1);
+    for (int64_t plane = 0; plane < t.n * t.o; ++plane)
+      run(mopt_ref_conv, {x.tensor, w.tensor, b.tensor}, alone.tensor, attr, plane, plane + 1);
     ASSERT_EQ(y.elements(), alone.elements()) << "round " << round;
   }
 }
@@ -95,7 +100,8 @@ TEST(ConvTranspose, MatchesPlainLoops) {
   for (int round = 0; round < 150; ++round) {
     Case t = makeCase(random, true);
     int64_t og = t.o / t.group, k = t.kernel[0] * t.kernel[1], inside = t.in[0] * t.in[1], outside = t.out[0] * t.out[1];
-    Buffer<float> x({t.n, t.c, t.in[0], t.in[1]}, random.floats(t.n * t.c * inside)), w({t.c, og, t.kernel[0], t.kernel[1]}, random.floats(t.c * og * k));
+    Buffer<float> x({t.n, t.c, t.in[0], t.in[1]}, random.floats(t.n * t.c * inside)),
+        w({t.c, og, t.kernel[0], t.kernel[1]}, random.floats(t.c * og * k));
     Buffer<float> y({t.n, t.o, t.out[0], t.out[1]});
     std::vector<double> sums(t.n * t.o * outside), sizes(sums.size());
     forEachProduct(t, t.in, t.out, [&](int64_t n, int64_t o, int64_t c, int64_t window, int64_t pixel, int64_t tap) {
@@ -109,18 +115,24 @@ TEST(ConvTranspose, MatchesPlainLoops) {
 }
 TEST(Conv, RefusesWrongAttributesAndShapes) {
   Buffer<float> x({1, 4, 5, 5}), w({2, 4, 3, 3}), y({1, 2, 3, 3});
-  EXPECT_EQ(run(mopt_ref_conv, {x.tensor, w.tensor}, y.tensor, Attributes().set(MOPT_CONV_STRIDES, {0, 1}), 0, 2), MOPT_STEP_VALUE);
-  EXPECT_EQ(run(mopt_ref_conv, {x.tensor, w.tensor}, y.tensor, Attributes().set(MOPT_CONV_DILATIONS, {1, -1}), 0, 2), MOPT_STEP_VALUE);
-  EXPECT_EQ(run(mopt_ref_conv, {x.tensor, w.tensor}, y.tensor, Attributes().set(MOPT_CONV_STRIDES, {1}), 0, 2), MOPT_STEP_SHAPE);
-  EXPECT_EQ(run(mopt_ref_conv, {x.tensor, w.tensor}, y.tensor, Attributes().set(MOPT_CONV_GROUP, {2}), 0, 2), MOPT_STEP_SHAPE);
-  EXPECT_EQ(run(mopt_ref_conv, {x.tensor, w.tensor}, y.tensor, Attributes().set(MOPT_CONV_GROUP, {0}), 0, 2), MOPT_STEP_VALUE);
+  EXPECT_EQ(run(mopt_ref_conv, {x.tensor, w.tensor}, y.tensor, Attributes().set(MOPT_CONV_STRIDES, {0, 1}), 0, 2),
+            MOPT_STEP_VALUE);
+  EXPECT_EQ(run(mopt_ref_conv, {x.tensor, w.tensor}, y.tensor, Attributes().set(MOPT_CONV_DILATIONS, {1, -1}), 0, 2),
+            MOPT_STEP_VALUE);
+  EXPECT_EQ(run(mopt_ref_conv, {x.tensor, w.tensor}, y.tensor, Attributes().set(MOPT_CONV_STRIDES, {1}), 0, 2),
+            MOPT_STEP_SHAPE);
+  EXPECT_EQ(run(mopt_ref_conv, {x.tensor, w.tensor}, y.tensor, Attributes().set(MOPT_CONV_GROUP, {2}), 0, 2),
+            MOPT_STEP_SHAPE);
+  EXPECT_EQ(run(mopt_ref_conv, {x.tensor, w.tensor}, y.tensor, Attributes().set(MOPT_CONV_GROUP, {0}), 0, 2),
+            MOPT_STEP_VALUE);
   Buffer<float> bias({3});
   EXPECT_EQ(run(mopt_ref_conv, {x.tensor, w.tensor, bias.tensor}, y.tensor, Attributes(), 0, 2), MOPT_STEP_SHAPE);
   EXPECT_TRUE(y.guardsHold());
 }
 TEST(Conv, AnyResultSizeStaysInside) { // sizes come from the caller: a wrong one must not read or write outside
   Buffer<float> x({1, 2, 3, 3}, std::vector<float>(18, 1)), w({2, 2, 2, 2}, std::vector<float>(16, 1)), y({1, 2, 9, 9});
-  ASSERT_EQ(run(mopt_ref_conv, {x.tensor, w.tensor}, y.tensor, Attributes().set(MOPT_CONV_PADS, {-1, 5, 0, 0}), 0, 2), MOPT_STEP_OK);
+  ASSERT_EQ(run(mopt_ref_conv, {x.tensor, w.tensor}, y.tensor, Attributes().set(MOPT_CONV_PADS, {-1, 5, 0, 0}), 0, 2),
+            MOPT_STEP_OK);
   EXPECT_TRUE(y.guardsHold());
   EXPECT_EQ(y.begin()[80], 0);
 }

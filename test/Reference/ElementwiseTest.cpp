@@ -16,7 +16,8 @@ uint64_t mopt_s_cast_f32_bool(float);
 }
 
 namespace {
-template <class E> std::vector<E> binary(mopt_reference f, std::vector<E> a, std::vector<E> b, const Attributes &attr = Attributes()) {
+template <class E>
+std::vector<E> binary(mopt_reference f, std::vector<E> a, std::vector<E> b, const Attributes &attr = Attributes()) {
   Buffer<E> x({(int64_t)a.size()}, a), y({(int64_t)b.size()}, b), r({(int64_t)a.size()});
   EXPECT_EQ(call(f, {x.tensor, y.tensor}, {r.tensor}, attr), MOPT_STEP_OK);
   EXPECT_TRUE(r.guardsHold());
@@ -39,7 +40,8 @@ TEST(Elementwise, Broadcasting) {
 }
 TEST(Elementwise, IntegersWrapAndDivide) {
   EXPECT_EQ(binary<int8_t>(mopt_ref_add, {127, -128}, {1, -1}), (std::vector<int8_t>{-128, 127}));
-  EXPECT_EQ(binary<int32_t>(mopt_ref_div, {-7, 7, 5, INT32_MIN}, {2, -2, 0, -1}), (std::vector<int32_t>{-3, -3, 0, INT32_MIN}));
+  EXPECT_EQ(binary<int32_t>(mopt_ref_div, {-7, 7, 5, INT32_MIN}, {2, -2, 0, -1}),
+            (std::vector<int32_t>{-3, -3, 0, INT32_MIN}));
   EXPECT_EQ(binary<int64_t>(mopt_ref_div, {INT64_MIN}, {-1}), (Longs{INT64_MIN}));
   Attributes python, c;
   python.set(MOPT_MOD_FMOD, {0});
@@ -53,7 +55,8 @@ TEST(Elementwise, Shifts) {
   right.set(MOPT_BIT_SHIFT_DIRECTION, {MOPT_BIT_SHIFT_DIRECTION_RIGHT});
   EXPECT_EQ(binary<uint8_t>(mopt_ref_bit_shift, {255, 255, 255}, {1, 8, 200}, left), (std::vector<uint8_t>{254, 0, 0}));
   EXPECT_EQ(binary<uint64_t>(mopt_ref_bit_shift, {8, 8, 8}, {1, 63, 64}, right), (std::vector<uint64_t>{4, 0, 0}));
-  EXPECT_EQ(binary<int32_t>(mopt_ref_bit_shift, {-8, -8, 4, -1}, {1, 40, -1, -64}, right), (std::vector<int32_t>{-4, -1, 0, -1}));
+  EXPECT_EQ(binary<int32_t>(mopt_ref_bit_shift, {-8, -8, 4, -1}, {1, 40, -1, -64}, right),
+            (std::vector<int32_t>{-4, -1, 0, -1}));
 }
 TEST(Elementwise, NaN) {
   Floats a = {NAN, 1, 2}, b = {1, NAN, 3};

@@ -35,7 +35,8 @@ TEST(Index, GatherEveryAxisAndRank) {
         for (int64_t i = 0; i < n; ++i)
           for (int64_t j = 0; j < inner; ++j) {
             int64_t index = indices[i] < 0 ? indices[i] + dims[at] : indices[i];
-            ASSERT_EQ(r.begin()[(o * n + i) * inner + j], (float)((o * dims[at] + index) * inner + j)) << axis << " " << rank;
+            ASSERT_EQ(r.begin()[(o * n + i) * inner + j], (float)((o * dims[at] + index) * inner + j))
+                << axis << " " << rank;
           }
       EXPECT_TRUE(r.guardsHold());
     }
@@ -45,15 +46,18 @@ TEST(Index, HostileIndices) {
     Buffer<float> x({2, 3}, count(6)), row({1, 3}), r({2, 3});
     Buffer<int64_t> one({1}, {bad}), grid({1, 3}, {0, bad, 1}), tuple({1, 1}, {bad});
     mopt_fault fault = {};
-    EXPECT_EQ(call(mopt_ref_gather, {x.tensor, one.tensor}, {row.tensor}, Attributes().set(0, {0}), &fault), MOPT_STEP_INDEX);
+    EXPECT_EQ(call(mopt_ref_gather, {x.tensor, one.tensor}, {row.tensor}, Attributes().set(0, {0}), &fault),
+              MOPT_STEP_INDEX);
     EXPECT_EQ(fault.got, bad);
     EXPECT_EQ(fault.limit, 2);
     EXPECT_EQ(fault.operand, 1);
-    EXPECT_EQ(call(mopt_ref_gather_elements, {x.tensor, grid.tensor}, {row.tensor}, Attributes().set(0, {0})), MOPT_STEP_INDEX);
+    EXPECT_EQ(call(mopt_ref_gather_elements, {x.tensor, grid.tensor}, {row.tensor}, Attributes().set(0, {0})),
+              MOPT_STEP_INDEX);
     EXPECT_EQ(call(mopt_ref_gather_nd, {x.tensor, tuple.tensor}, {row.tensor}, Attributes().set(0, {0})), MOPT_STEP_INDEX);
     for (int64_t reduction = 0; reduction < 5; ++reduction) {
       EXPECT_EQ(call(mopt_ref_scatter_elements, {x.tensor, grid.tensor, row.tensor}, {r.tensor},
-                     Attributes().set(MOPT_SCATTER_ELEMENTS_AXIS, {0}).set(MOPT_SCATTER_ELEMENTS_REDUCTION, {reduction}), nullptr, true),
+                     Attributes().set(MOPT_SCATTER_ELEMENTS_AXIS, {0}).set(MOPT_SCATTER_ELEMENTS_REDUCTION, {reduction}),
+                     nullptr, true),
                 MOPT_STEP_INDEX);
       EXPECT_EQ(call(mopt_ref_scatter_nd, {x.tensor, tuple.tensor, row.tensor}, {r.tensor},
                      Attributes().set(MOPT_SCATTER_ND_REDUCTION, {reduction}), nullptr, true),
@@ -78,7 +82,8 @@ TEST(Index, GatherElementsAndND) {
   EXPECT_EQ(pair.elements(), (Floats{2, 3})) << "one batch axis";
   EXPECT_EQ(call(mopt_ref_gather_nd, {x.tensor, wide.tensor}, {pair.tensor}, Attributes().set(0, {0})), MOPT_STEP_SHAPE);
   for (int64_t b : {(int64_t)-1, (int64_t)3, INT64_MAX})
-    EXPECT_NE(call(mopt_ref_gather_nd, {x.tensor, single.tensor}, {pair.tensor}, Attributes().set(0, {b})), MOPT_STEP_OK) << b;
+    EXPECT_NE(call(mopt_ref_gather_nd, {x.tensor, single.tensor}, {pair.tensor}, Attributes().set(0, {b})), MOPT_STEP_OK)
+        << b;
 }
 TEST(Index, ScatterReductions) {
   Floats expected[] = {{0, 7, 2, 9}, {0, 13, 2, 12}, {0, 35, 2, 27}, {0, 7, 2, 9}, {0, 1, 2, 3}};
@@ -86,12 +91,14 @@ TEST(Index, ScatterReductions) {
     Buffer<float> x({4}, count(4)), updates({3}, {5, 9, 7}), r({4});
     Buffer<int64_t> at({3}, {1, 3, -3}), tuples({3, 1}, {1, 3, -3});
     ASSERT_EQ(call(mopt_ref_scatter_elements, {x.tensor, at.tensor, updates.tensor}, {r.tensor},
-                   Attributes().set(MOPT_SCATTER_ELEMENTS_AXIS, {0}).set(MOPT_SCATTER_ELEMENTS_REDUCTION, {reduction}), nullptr, true),
+                   Attributes().set(MOPT_SCATTER_ELEMENTS_AXIS, {0}).set(MOPT_SCATTER_ELEMENTS_REDUCTION, {reduction}),
+                   nullptr, true),
               MOPT_STEP_OK);
     EXPECT_EQ(r.elements(), expected[reduction]) << reduction;
     ASSERT_EQ(call(mopt_ref_scatter_nd, {x.tensor, tuples.tensor, updates.tensor}, {x.tensor},
                    Attributes().set(MOPT_SCATTER_ND_REDUCTION, {reduction}), nullptr, true),
-              MOPT_STEP_OK) << "in place";
+              MOPT_STEP_OK)
+        << "in place";
     EXPECT_EQ(x.elements(), expected[reduction]) << reduction;
   }
 }

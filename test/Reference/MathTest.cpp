@@ -10,11 +10,29 @@
 #include <vector>
 
 extern "C" {
-#define BOTH(op)                                                                                                       \
-  float mopt_s_##op##_f32(float, const mopt_attr *);                                                                   \
+#define BOTH(op)                                                                                                            \
+  float mopt_s_##op##_f32(float, const mopt_attr *);                                                                        \
   double mopt_s_##op##_f64(double, const mopt_attr *);
-BOTH(exp) BOTH(log) BOTH(sin) BOTH(cos) BOTH(tan) BOTH(asin) BOTH(acos) BOTH(atan) BOTH(sinh) BOTH(cosh) BOTH(asinh)
-BOTH(acosh) BOTH(atanh) BOTH(tanh) BOTH(erf) BOTH(sigmoid) BOTH(softplus) BOTH(mish) BOTH(elu) BOTH(gelu)
+BOTH(exp)
+BOTH(log)
+BOTH(sin)
+BOTH(cos)
+BOTH(tan)
+BOTH(asin)
+BOTH(acos)
+BOTH(atan)
+BOTH(sinh)
+BOTH(cosh)
+BOTH(asinh)
+BOTH(acosh)
+BOTH(atanh)
+BOTH(tanh)
+BOTH(erf)
+BOTH(sigmoid)
+BOTH(softplus)
+BOTH(mish)
+BOTH(elu)
+BOTH(gelu)
 float mopt_s_pow_f32(float, float, const mopt_attr *);
 double mopt_s_pow_f64(double, double, const mopt_attr *);
 int64_t mopt_s_pow_i64(int64_t, int64_t, const mopt_attr *);
@@ -31,8 +49,12 @@ const mopt_attr none[] = {{&zeroInt, 1}}; // gelu: approximate = none; mod: fmod
 const mopt_attr cLike[] = {{&oneInt, 1}};
 
 template <class F> struct Limits;
-template <> struct Limits<float> { static constexpr int digits = 24, lowest = -149; };
-template <> struct Limits<double> { static constexpr int digits = 53, lowest = -1074; };
+template <> struct Limits<float> {
+  static constexpr int digits = 24, lowest = -149;
+};
+template <> struct Limits<double> {
+  static constexpr int digits = 53, lowest = -1074;
+};
 
 /// Error of `got` in last places of F at `exact`.
 template <class F> double ulps(F got, Real exact) {
@@ -64,7 +86,8 @@ template <class F> std::vector<F> arguments(F low, F high) {
     all.push_back(x);
   }
   for (int i = 0; i < 100000; ++i) // near zero and one
-    all.push_back((F)((i & 1) + std::ldexp(inside(random) / std::max(std::fabs((double)low), std::fabs((double)high)), -(i % 30))));
+    all.push_back(
+        (F)((i & 1) + std::ldexp(inside(random) / std::max(std::fabs((double)low), std::fabs((double)high)), -(i % 30))));
   return all;
 }
 template <class F>
@@ -79,8 +102,8 @@ void check(const char *name, F (*f)(F, const mopt_attr *), std::function<Real(Re
   std::printf("%-9s %s %.3f at %.17g\n", name, sizeof(F) == 4 ? "float " : "double", worst, (double)where);
   EXPECT_LE(worst, bound) << name << " at " << where;
 }
-#define CHECK(op, exact, boundFloat, boundDouble, low, high, ...)                                                      \
-  check<float>(#op, mopt_s_##op##_f32, exact, boundFloat, low, high, ##__VA_ARGS__);                                   \
+#define CHECK(op, exact, boundFloat, boundDouble, low, high, ...)                                                           \
+  check<float>(#op, mopt_s_##op##_f32, exact, boundFloat, low, high, ##__VA_ARGS__);                                        \
   check<double>(#op, mopt_s_##op##_f64, exact, boundDouble, low, high, ##__VA_ARGS__)
 #define STD(op) [](Real x) -> Real { return std::op(x); }
 
@@ -88,7 +111,9 @@ TEST(Math, ExponentialsAndLogarithms) {
   CHECK(exp, STD(exp), 0.9, 0.9, -110, 90);
   CHECK(log, STD(log), 0.9, 0.9, 0, 10);
   CHECK(elu, [](Real x) -> Real { return x < 0 ? std::expm1(x) : x; }, 0.9, 0.9, -20, 1, one);
-  CHECK(softplus, [](Real x) -> Real { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }, 1.6, 1.5, -30, 30);
+  CHECK(
+      softplus, [](Real x) -> Real { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }, 1.6, 1.5, -30,
+      30);
 }
 TEST(Math, Trigonometric) {
   CHECK(sin, STD(sin), 0.51, 0.9, -100, 100);
@@ -133,8 +158,28 @@ template <class F> void checkPow(F (*f)(F, F, const mopt_attr *), double bound) 
     if (error > worst) worst = error, atX = x, atY = y;
   };
   F inf = std::numeric_limits<F>::infinity(), nan = std::numeric_limits<F>::quiet_NaN();
-  F special[] = {0, -(F)0, 1, -1, 2, -2, 0.5, -0.5, 3, -3, inf, -inf, nan, std::numeric_limits<F>::max(),
-                 std::numeric_limits<F>::denorm_min(), 1e6, 1e6 + 1, (F)9007199254740993.0, -1.5, 2.5, (F)0.999999, (F)1.000001};
+  F special[] = {0,
+                 -(F)0,
+                 1,
+                 -1,
+                 2,
+                 -2,
+                 0.5,
+                 -0.5,
+                 3,
+                 -3,
+                 inf,
+                 -inf,
+                 nan,
+                 std::numeric_limits<F>::max(),
+                 std::numeric_limits<F>::denorm_min(),
+                 1e6,
+                 1e6 + 1,
+                 (F)9007199254740993.0,
+                 -1.5,
+                 2.5,
+                 (F)0.999999,
+                 (F)1.000001};
   for (F x : special)
     for (F y : special) tryOne(x, y);
   std::uniform_real_distribution<double> base(0, 4), exponent(-60, 60);

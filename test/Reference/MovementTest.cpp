@@ -22,7 +22,8 @@ TEST(Movement, ViewsHoldTheirOperands) {
   Buffer<float> x({2, 1, 3}, count(6)), y({3, 2});
   auto reshape = [&](Longs to, int64_t allowzero = 0) {
     Buffer<int64_t> shape({(int64_t)to.size()}, to);
-    return call(mopt_ref_reshape, {x.tensor, shape.tensor}, {y.tensor}, Attributes().set(MOPT_RESHAPE_ALLOWZERO, {allowzero}));
+    return call(mopt_ref_reshape, {x.tensor, shape.tensor}, {y.tensor},
+                Attributes().set(MOPT_RESHAPE_ALLOWZERO, {allowzero}));
   };
   EXPECT_EQ(reshape({3, 2}), MOPT_STEP_OK);
   EXPECT_EQ(firstOf(y), count(6));
@@ -92,24 +93,43 @@ TEST(Movement, Slice) {
 TEST(Movement, ConcatAndSplit) {
   for (int64_t axis : {0, 1, 2}) {
     // Split what was joined, with an empty part.
-    Buffer<float> a({2, 3, 4}, count(24)), b(axis == 0 ? Longs{0, 3, 4} : axis == 1 ? Longs{2, 0, 4} : Longs{2, 3, 0}),
-        c(axis == 0 ? Longs{1, 3, 4} : axis == 1 ? Longs{2, 1, 4} : Longs{2, 3, 1}, count(24, 100)),
-        r(axis == 0 ? Longs{3, 3, 4} : axis == 1 ? Longs{2, 4, 4} : Longs{2, 3, 5});
+    Buffer<float> a({2, 3, 4}, count(24)),
+        b(axis == 0   ? Longs{0, 3, 4}
+          : axis == 1 ? Longs{2, 0, 4}
+                      : Longs{2, 3, 0}),
+        c(axis == 0   ? Longs{1, 3, 4}
+          : axis == 1 ? Longs{2, 1, 4}
+                      : Longs{2, 3, 1},
+          count(24, 100)),
+        r(axis == 0   ? Longs{3, 3, 4}
+          : axis == 1 ? Longs{2, 4, 4}
+                      : Longs{2, 3, 5});
     Buffer<float> a2({2, 3, 4}), b2(Longs(b.tensor.dims, b.tensor.dims + 3)), c2(Longs(c.tensor.dims, c.tensor.dims + 3));
-    ASSERT_EQ(call(mopt_ref_concat, {a.tensor, b.tensor, c.tensor}, {r.tensor}, Attributes().set(MOPT_CONCAT_AXIS, {axis})), MOPT_STEP_OK);
-    Buffer<int64_t> sizes({3}, {axis == 0 ? 2 : axis == 1 ? 3 : 4, 0, 1}), wrong({3}, {INT64_MAX, 0, 1}), less({3}, {1, 0, 1});
+    ASSERT_EQ(call(mopt_ref_concat, {a.tensor, b.tensor, c.tensor}, {r.tensor}, Attributes().set(MOPT_CONCAT_AXIS, {axis})),
+              MOPT_STEP_OK);
+    Buffer<int64_t> sizes({3}, {axis == 0   ? 2
+                                : axis == 1 ? 3
+                                            : 4,
+                                0, 1}),
+        wrong({3}, {INT64_MAX, 0, 1}), less({3}, {1, 0, 1});
     Attributes split;
     split.set(MOPT_SPLIT_AXIS, {axis - 3});
-    EXPECT_EQ(call(mopt_ref_split, {r.tensor, sizes.tensor}, {a2.tensor, b2.tensor, c2.tensor}, split, nullptr, true), MOPT_STEP_OK);
+    EXPECT_EQ(call(mopt_ref_split, {r.tensor, sizes.tensor}, {a2.tensor, b2.tensor, c2.tensor}, split, nullptr, true),
+              MOPT_STEP_OK);
     EXPECT_EQ(firstOf(a2), a.elements());
     EXPECT_EQ(firstOf(c2), c.elements());
-    EXPECT_EQ(call(mopt_ref_split, {r.tensor, wrong.tensor}, {a2.tensor, b2.tensor, c2.tensor}, split, nullptr, true), MOPT_STEP_VALUE);
-    EXPECT_EQ(call(mopt_ref_split, {r.tensor, less.tensor}, {a2.tensor, b2.tensor, c2.tensor}, split, nullptr, true), MOPT_STEP_SHAPE);
-    EXPECT_EQ(call(mopt_ref_concat, {a.tensor, c.tensor, c.tensor}, {r.tensor}, Attributes().set(MOPT_CONCAT_AXIS, {axis})), MOPT_STEP_SHAPE);
+    EXPECT_EQ(call(mopt_ref_split, {r.tensor, wrong.tensor}, {a2.tensor, b2.tensor, c2.tensor}, split, nullptr, true),
+              MOPT_STEP_VALUE);
+    EXPECT_EQ(call(mopt_ref_split, {r.tensor, less.tensor}, {a2.tensor, b2.tensor, c2.tensor}, split, nullptr, true),
+              MOPT_STEP_SHAPE);
+    EXPECT_EQ(call(mopt_ref_concat, {a.tensor, c.tensor, c.tensor}, {r.tensor}, Attributes().set(MOPT_CONCAT_AXIS, {axis})),
+              MOPT_STEP_SHAPE);
     EXPECT_TRUE(r.guardsHold());
   }
   Buffer<float> five({5}, count(5)), two({2}), two2({2}), one({1});
-  EXPECT_EQ(call(mopt_ref_split, {five.tensor, absent()}, {two.tensor, two2.tensor, one.tensor}, Attributes(), nullptr, true), MOPT_STEP_OK);
+  EXPECT_EQ(
+      call(mopt_ref_split, {five.tensor, absent()}, {two.tensor, two2.tensor, one.tensor}, Attributes(), nullptr, true),
+      MOPT_STEP_OK);
   EXPECT_EQ(firstOf(one)[0], 4);
 }
 
@@ -171,7 +191,8 @@ TEST(Movement, Sequences) {
 }
 TEST(Movement, FromSizesAndScalars) {
   Buffer<float> x({2, 3, 4}), eye({3, 3});
-  Buffer<int64_t> shape({2}), start({}, {10}), limit({}, {-5}), delta({}, {-4}), zero({}, {0}), r({4}), least({}, {INT64_MIN});
+  Buffer<int64_t> shape({2}), start({}, {10}), limit({}, {-5}), delta({}, {-4}), zero({}, {0}), r({4}),
+      least({}, {INT64_MIN});
   Attributes ends(2);
   ends.set(MOPT_SHAPE_START, {-2}).set(MOPT_SHAPE_END, {INT64_MAX});
   EXPECT_EQ(call(mopt_ref_shape, {x.tensor}, {shape.tensor}, ends, nullptr, true), MOPT_STEP_OK);
@@ -185,12 +206,15 @@ TEST(Movement, FromSizesAndScalars) {
   EXPECT_EQ(call(mopt_ref_eye_like, {eye.tensor}, {eye.tensor}, Attributes().set(0, {INT64_MIN})), MOPT_STEP_OK);
   Buffer<float> square({3, 3}, count(9)), low({3, 3});
   Buffer<int64_t> k({}, {-1});
-  EXPECT_EQ(call(mopt_ref_trilu, {square.tensor, k.tensor}, {low.tensor}, Attributes().set(MOPT_TRILU_UPPER, {0})), MOPT_STEP_OK);
+  EXPECT_EQ(call(mopt_ref_trilu, {square.tensor, k.tensor}, {low.tensor}, Attributes().set(MOPT_TRILU_UPPER, {0})),
+            MOPT_STEP_OK);
   EXPECT_EQ(firstOf(low), (std::vector<float>{0, 0, 0, 3, 0, 0, 6, 7, 0}));
   Buffer<int64_t> hot({3}, {0, -1, INT64_MIN}), depth({}, {3}), other({}, {INT64_MAX});
   Buffer<float> values({2}, {0, 1}), one({3, 3});
-  EXPECT_EQ(call(mopt_ref_one_hot, {hot.tensor, depth.tensor, values.tensor}, {one.tensor}, Attributes().set(0, {-1})), MOPT_STEP_OK);
+  EXPECT_EQ(call(mopt_ref_one_hot, {hot.tensor, depth.tensor, values.tensor}, {one.tensor}, Attributes().set(0, {-1})),
+            MOPT_STEP_OK);
   EXPECT_EQ(firstOf(one), (std::vector<float>{1, 0, 0, 0, 0, 1, 0, 0, 0}));
-  EXPECT_EQ(call(mopt_ref_one_hot, {hot.tensor, other.tensor, values.tensor}, {one.tensor}, Attributes().set(0, {-1})), MOPT_STEP_SHAPE);
+  EXPECT_EQ(call(mopt_ref_one_hot, {hot.tensor, other.tensor, values.tensor}, {one.tensor}, Attributes().set(0, {-1})),
+            MOPT_STEP_SHAPE);
 }
 } // namespace

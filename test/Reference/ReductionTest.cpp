@@ -9,7 +9,8 @@ using namespace mopt_test;
 
 namespace {
 const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
-int32_t run(mopt_reference f, std::vector<mopt_tensor> in, std::vector<mopt_tensor> out, const Attributes &attr, int64_t begin, int64_t end) {
+int32_t run(mopt_reference f, std::vector<mopt_tensor> in, std::vector<mopt_tensor> out, const Attributes &attr,
+            int64_t begin, int64_t end) {
   mopt_fault fault;
   return f(in.data(), (int32_t)in.size(), out.data(), (int32_t)out.size(), attr.slots.data(), begin, end, &fault);
 }
@@ -49,7 +50,8 @@ TEST(Reduce, BitsFollowFromSizesAlone) { // not from strides or chunks
     view.strides[0] = 1, view.strides[1] = 300, view.strides[2] = 6;
     int64_t n = 1;
     for (int i = 0; i < 3; ++i)
-      if (std::find(axes.begin(), axes.end(), i) == axes.end() && std::find(axes.begin(), axes.end(), i - 3) == axes.end()) n *= x.tensor.dims[i];
+      if (std::find(axes.begin(), axes.end(), i) == axes.end() && std::find(axes.begin(), axes.end(), i - 3) == axes.end())
+        n *= x.tensor.dims[i];
     Buffer<float> y({n}), strided({n}), parts({n});
     run(mopt_ref_reduce, {x.tensor, a.tensor}, {y.tensor}, Attributes(), 0, n);
     run(mopt_ref_reduce, {view, a.tensor}, {strided.tensor}, Attributes(), 0, n);
@@ -76,7 +78,8 @@ TEST(Softmax, MatchesDoubleComputation) { // the difference to the largest is ro
     double largest = -1e30, sum = 0;
     for (float v : values) largest = std::max(largest, (double)v);
     for (float v : values) sum += std::exp(v - largest);
-    for (int64_t i = 0; i < n; ++i) EXPECT_NEAR(y.begin()[i], std::exp(values[i] - largest) / sum, 3e-6 * std::exp(values[i] - largest) / sum + 1e-30);
+    for (int64_t i = 0; i < n; ++i)
+      EXPECT_NEAR(y.begin()[i], std::exp(values[i] - largest) / sum, 3e-6 * std::exp(values[i] - largest) / sum + 1e-30);
     run(mopt_ref_softmax, {x.tensor}, {x.tensor}, Attributes().set(MOPT_SOFTMAX_AXIS, {-1}), 0, 1); // in place
     EXPECT_EQ(x.elements(), y.elements());
   }
@@ -93,7 +96,10 @@ TEST(MaxPool, PassesOverNaN) {
 TEST(AveragePool, CountsWhatWasAskedFor) { // ceil_mode: the last window hangs over the padding
   Buffer<float> x({1, 1, 4}, {1, 2, 3, 4}), y({1, 1, 3});
   Attributes attr;
-  attr.set(MOPT_AVERAGE_POOL_KERNEL_SHAPE, {3}).set(MOPT_AVERAGE_POOL_STRIDES, {2}).set(MOPT_AVERAGE_POOL_PADS, {1, 1}).set(MOPT_AVERAGE_POOL_CEIL_MODE, {1});
+  attr.set(MOPT_AVERAGE_POOL_KERNEL_SHAPE, {3})
+      .set(MOPT_AVERAGE_POOL_STRIDES, {2})
+      .set(MOPT_AVERAGE_POOL_PADS, {1, 1})
+      .set(MOPT_AVERAGE_POOL_CEIL_MODE, {1});
   ASSERT_EQ(run(mopt_ref_average_pool, {x.tensor}, {y.tensor}, attr, 0, 3), MOPT_STEP_OK);
   EXPECT_EQ(y.elements(), (std::vector<float>{1.5f, 3, 4}));
   attr.set(MOPT_AVERAGE_POOL_COUNT_INCLUDE_PAD, {1});

@@ -9,7 +9,9 @@ using Floats = std::vector<float>;
 namespace {
 Attributes mode(int64_t mode, int64_t transform, int64_t nearest = MOPT_RESIZE_NEAREST_MODE_ROUND_PREFER_FLOOR) {
   Attributes a(16);
-  a.set(MOPT_RESIZE_MODE, {mode}).set(MOPT_RESIZE_COORDINATE_TRANSFORMATION_MODE, {transform}).set(MOPT_RESIZE_NEAREST_MODE, {nearest});
+  a.set(MOPT_RESIZE_MODE, {mode})
+      .set(MOPT_RESIZE_COORDINATE_TRANSFORMATION_MODE, {transform})
+      .set(MOPT_RESIZE_NEAREST_MODE, {nearest});
   a.setFloat(MOPT_RESIZE_CUBIC_COEFF_A, -0.75);
   return a;
 }
@@ -27,14 +29,17 @@ TEST(Resize, Nearest) {
   ASSERT_EQ(byScale(x, y, 2, mode(MOPT_RESIZE_MODE_NEAREST, asymmetric, MOPT_RESIZE_NEAREST_MODE_CEIL)), MOPT_STEP_OK);
   EXPECT_EQ(y.elements(), (Floats{1, 2, 2, 3, 3, 3}));
   // 1 / 0.6666667f is a little less than 1.5: the halves still go where 1.5 goes.
-  ASSERT_EQ(byScale(x, down, 0.6666667f, mode(MOPT_RESIZE_MODE_NEAREST, asymmetric, MOPT_RESIZE_NEAREST_MODE_ROUND_PREFER_CEIL)), MOPT_STEP_OK);
+  ASSERT_EQ(
+      byScale(x, down, 0.6666667f, mode(MOPT_RESIZE_MODE_NEAREST, asymmetric, MOPT_RESIZE_NEAREST_MODE_ROUND_PREFER_CEIL)),
+      MOPT_STEP_OK);
   EXPECT_EQ(down.elements(), (Floats{1, 3}));
 }
 TEST(Resize, LinearAndCubic) {
   Buffer<float> x({2}, {0, 4}), y({4}), z({4});
   ASSERT_EQ(byScale(x, y, 2, mode(MOPT_RESIZE_MODE_LINEAR, halfPixel)), MOPT_STEP_OK);
   EXPECT_EQ(y.elements(), (Floats{0, 1, 3, 4}));
-  ASSERT_EQ(byScale(x, y, 2, mode(MOPT_RESIZE_MODE_LINEAR, MOPT_RESIZE_COORDINATE_TRANSFORMATION_MODE_ALIGN_CORNERS)), MOPT_STEP_OK);
+  ASSERT_EQ(byScale(x, y, 2, mode(MOPT_RESIZE_MODE_LINEAR, MOPT_RESIZE_COORDINATE_TRANSFORMATION_MODE_ALIGN_CORNERS)),
+            MOPT_STEP_OK);
   EXPECT_FLOAT_EQ(y.elements()[1], 4.0f / 3);
   ASSERT_EQ(byScale(x, z, 2, mode(MOPT_RESIZE_MODE_CUBIC, halfPixel)), MOPT_STEP_OK);
   EXPECT_FLOAT_EQ(z.elements()[0] + z.elements()[3], 4) << "weights add up to 1";

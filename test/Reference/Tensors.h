@@ -11,15 +11,33 @@ extern "C" {
 
 namespace mopt_test {
 template <class E> struct TypeOf;
-template <> struct TypeOf<float> { static constexpr int32_t value = MOPT_F32; };
-template <> struct TypeOf<double> { static constexpr int32_t value = MOPT_F64; };
-template <> struct TypeOf<int8_t> { static constexpr int32_t value = MOPT_I8; };
-template <> struct TypeOf<uint8_t> { static constexpr int32_t value = MOPT_U8; };
-template <> struct TypeOf<int16_t> { static constexpr int32_t value = MOPT_I16; };
-template <> struct TypeOf<uint16_t> { static constexpr int32_t value = MOPT_U16; };
-template <> struct TypeOf<int32_t> { static constexpr int32_t value = MOPT_I32; };
-template <> struct TypeOf<int64_t> { static constexpr int32_t value = MOPT_I64; };
-template <> struct TypeOf<uint64_t> { static constexpr int32_t value = MOPT_U64; };
+template <> struct TypeOf<float> {
+  static constexpr int32_t value = MOPT_F32;
+};
+template <> struct TypeOf<double> {
+  static constexpr int32_t value = MOPT_F64;
+};
+template <> struct TypeOf<int8_t> {
+  static constexpr int32_t value = MOPT_I8;
+};
+template <> struct TypeOf<uint8_t> {
+  static constexpr int32_t value = MOPT_U8;
+};
+template <> struct TypeOf<int16_t> {
+  static constexpr int32_t value = MOPT_I16;
+};
+template <> struct TypeOf<uint16_t> {
+  static constexpr int32_t value = MOPT_U16;
+};
+template <> struct TypeOf<int32_t> {
+  static constexpr int32_t value = MOPT_I32;
+};
+template <> struct TypeOf<int64_t> {
+  static constexpr int32_t value = MOPT_I64;
+};
+template <> struct TypeOf<uint64_t> {
+  static constexpr int32_t value = MOPT_U64;
+};
 
 /// Elements with room before and behind that must stay as it is: writes outside show.
 template <class E> struct Buffer {
@@ -73,13 +91,15 @@ inline int64_t countOf(const mopt_tensor &t) {
   return n;
 }
 /// Runs all elements of result 0, in two pieces: what is split must fit together.
-inline int32_t call(mopt_reference f, std::vector<mopt_tensor> in, std::vector<mopt_tensor> out, const Attributes &attr = Attributes(),
-                    mopt_fault *fault = nullptr, bool serial = false) {
+inline int32_t call(mopt_reference f, std::vector<mopt_tensor> in, std::vector<mopt_tensor> out,
+                    const Attributes &attr = Attributes(), mopt_fault *fault = nullptr, bool serial = false) {
   mopt_fault local;
   int64_t n = countOf(out[0]), half = serial ? 0 : n / 3;
   if (!fault) fault = &local;
   if (half)
-    if (int32_t status = f(in.data(), (int32_t)in.size(), out.data(), (int32_t)out.size(), attr.slots.data(), 0, half, fault)) return status;
+    if (int32_t status =
+            f(in.data(), (int32_t)in.size(), out.data(), (int32_t)out.size(), attr.slots.data(), 0, half, fault))
+      return status;
   return f(in.data(), (int32_t)in.size(), out.data(), (int32_t)out.size(), attr.slots.data(), half, n, fault);
 }
 } // namespace mopt_test

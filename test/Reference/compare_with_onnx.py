@@ -8,6 +8,7 @@ Needs a shared library of lib/Reference with visible symbols and the generated h
 
 Every node is run as one chunk and cut at random places: the bits must be equal (numeric contract).
 """
+
 import ctypes
 import os
 import re
@@ -23,8 +24,13 @@ MAX_RANK = 8
 
 
 class Tensor(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("type", ctypes.c_int32), ("rank", ctypes.c_int32),
-                ("dims", ctypes.c_int64 * MAX_RANK), ("strides", ctypes.c_int64 * MAX_RANK)]
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("type", ctypes.c_int32),
+        ("rank", ctypes.c_int32),
+        ("dims", ctypes.c_int64 * MAX_RANK),
+        ("strides", ctypes.c_int64 * MAX_RANK),
+    ]
 
 
 class Attr(ctypes.Structure):
@@ -32,7 +38,12 @@ class Attr(ctypes.Structure):
 
 
 class Fault(ctypes.Structure):
-    _fields_ = [("got", ctypes.c_int64), ("limit", ctypes.c_int64), ("operand", ctypes.c_int32), ("reserved", ctypes.c_int32)]
+    _fields_ = [
+        ("got", ctypes.c_int64),
+        ("limit", ctypes.c_int64),
+        ("operand", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
+    ]
 
 
 class Failed(Exception):
@@ -40,6 +51,7 @@ class Failed(Exception):
 
 
 # ---- records ----
+
 
 def read_records(path):
     """{op: (operand names, result names, [(attribute, kind)], {attribute: choices}, units)} from the generated header."""
@@ -49,41 +61,85 @@ def read_records(path):
         op = head.group(1)
         names = lambda part: [re.sub(r"^\d+=", "", item) for item in part.split()]
         prefix = f"MOPT_{op.upper()}_"
-        attrs = [(name[len(prefix):].lower(), kind) for name, kind in re.findall(r"(MOPT_\w+) = \d+ /\* (\w+) \*/", block)]
+        attrs = [(name[len(prefix) :].lower(), kind) for name, kind in re.findall(r"(MOPT_\w+) = \d+ /\* (\w+) \*/", block)]
         choices = {}
         for line in block.splitlines():
-            found = re.findall(r"(MOPT_\w+) = (\d+)(?=[, ])(?! /\*)", line) if line.startswith("enum") and "/*" not in line else []
-            for name, kind in attrs:
+            found = (
+                re.findall(r"(MOPT_\w+) = (\d+)(?=[, ])(?! /\*)", line)
+                if line.startswith("enum") and "/*" not in line
+                else []
+            )
+            for name, _kind in attrs:
                 start = f"{prefix}{name.upper()}_"
                 if found and all(n.startswith(start) for n, _ in found):
-                    choices[name] = {n[len(start):].lower(): int(v) for n, v in found}
+                    choices[name] = {n[len(start) :].lower(): int(v) for n, v in found}
         records[op] = (names(head.group(2)), names(head.group(3)), attrs, choices, head.group(4))
     return records
 
 
 RECORDS = read_records(SLOTS) if SLOTS else {}
 DEFAULTS = {  # where the record's default is not 0 or nothing
-    "gemm": {"alpha": 1.0, "beta": 1.0}, "reduce": {"keepdims": 1}, "arg_reduce": {"keepdims": 1}, "topk": {"axis": -1, "largest": 1},
-    "softmax": {"axis": -1}, "log_softmax": {"axis": -1}, "hardmax": {"axis": -1}, "lp_pool": {"p": 2}, "global_lp_pool": {"p": 2},
-    "batch_norm": {"epsilon": 1e-5, "momentum": 0.9}, "instance_norm": {"epsilon": 1e-5}, "group_norm": {"epsilon": 1e-5},
-    "layer_norm": {"axis": -1, "epsilon": 1e-5}, "rms_norm": {"axis": -1, "epsilon": 1e-5}, "lp_norm": {"axis": -1, "p": 2},
-    "lrn": {"alpha": 1e-4, "beta": 0.75, "bias": 1.0}, "quantize_linear": {"axis": 1, "saturate": 1}, "dequantize_linear": {"axis": 1},
-    "conv": {"group": 1}, "conv_transpose": {"group": 1}, "conv_integer": {"group": 1}, "qlinear_conv": {"group": 1},
+    "gemm": {"alpha": 1.0, "beta": 1.0},
+    "reduce": {"keepdims": 1},
+    "arg_reduce": {"keepdims": 1},
+    "topk": {"axis": -1, "largest": 1},
+    "softmax": {"axis": -1},
+    "log_softmax": {"axis": -1},
+    "hardmax": {"axis": -1},
+    "lp_pool": {"p": 2},
+    "global_lp_pool": {"p": 2},
+    "batch_norm": {"epsilon": 1e-5, "momentum": 0.9},
+    "instance_norm": {"epsilon": 1e-5},
+    "group_norm": {"epsilon": 1e-5},
+    "layer_norm": {"axis": -1, "epsilon": 1e-5},
+    "rms_norm": {"axis": -1, "epsilon": 1e-5},
+    "lp_norm": {"axis": -1, "p": 2},
+    "lrn": {"alpha": 1e-4, "beta": 0.75, "bias": 1.0},
+    "quantize_linear": {"axis": 1, "saturate": 1},
+    "dequantize_linear": {"axis": 1},
+    "conv": {"group": 1},
+    "conv_transpose": {"group": 1},
+    "conv_integer": {"group": 1},
+    "qlinear_conv": {"group": 1},
 }
 
 # ONNX name: (op, attributes that the name fixes)
 OPS = {
-    "MatMul": ("matmul", {}), "Gemm": ("gemm", {}), "Conv": ("conv", {}), "ConvTranspose": ("conv_transpose", {}),
-    "MatMulInteger": ("matmul_integer", {}), "ConvInteger": ("conv_integer", {}), "QLinearMatMul": ("qlinear_matmul", {}),
-    "QLinearConv": ("qlinear_conv", {}), "Einsum": ("einsum", {}), "ArgMax": ("arg_reduce", {"kind": "max"}),
-    "ArgMin": ("arg_reduce", {"kind": "min"}), "Softmax": ("softmax", {}), "LogSoftmax": ("log_softmax", {}),
-    "Hardmax": ("hardmax", {}), "AveragePool": ("average_pool", {}), "MaxPool": ("max_pool", {}), "LpPool": ("lp_pool", {}),
-    "GlobalAveragePool": ("global_average_pool", {}), "GlobalMaxPool": ("global_max_pool", {}), "GlobalLpPool": ("global_lp_pool", {}),
-    "CumSum": ("cumsum", {}), "TopK": ("topk", {}), "BatchNormalization": ("batch_norm", {}),
-    "InstanceNormalization": ("instance_norm", {}), "LayerNormalization": ("layer_norm", {}), "RMSNormalization": ("rms_norm", {}),
-    "GroupNormalization": ("group_norm", {}), "LpNormalization": ("lp_norm", {}), "LRN": ("lrn", {}),
-    "QuantizeLinear": ("quantize_linear", {}), "DequantizeLinear": ("dequantize_linear", {}),
-    "DynamicQuantizeLinear": ("dynamic_quantize_linear", {}), "RNN": ("rnn", {}), "GRU": ("gru", {}), "LSTM": ("lstm", {}),
+    "MatMul": ("matmul", {}),
+    "Gemm": ("gemm", {}),
+    "Conv": ("conv", {}),
+    "ConvTranspose": ("conv_transpose", {}),
+    "MatMulInteger": ("matmul_integer", {}),
+    "ConvInteger": ("conv_integer", {}),
+    "QLinearMatMul": ("qlinear_matmul", {}),
+    "QLinearConv": ("qlinear_conv", {}),
+    "Einsum": ("einsum", {}),
+    "ArgMax": ("arg_reduce", {"kind": "max"}),
+    "ArgMin": ("arg_reduce", {"kind": "min"}),
+    "Softmax": ("softmax", {}),
+    "LogSoftmax": ("log_softmax", {}),
+    "Hardmax": ("hardmax", {}),
+    "AveragePool": ("average_pool", {}),
+    "MaxPool": ("max_pool", {}),
+    "LpPool": ("lp_pool", {}),
+    "GlobalAveragePool": ("global_average_pool", {}),
+    "GlobalMaxPool": ("global_max_pool", {}),
+    "GlobalLpPool": ("global_lp_pool", {}),
+    "CumSum": ("cumsum", {}),
+    "TopK": ("topk", {}),
+    "BatchNormalization": ("batch_norm", {}),
+    "InstanceNormalization": ("instance_norm", {}),
+    "LayerNormalization": ("layer_norm", {}),
+    "RMSNormalization": ("rms_norm", {}),
+    "GroupNormalization": ("group_norm", {}),
+    "LpNormalization": ("lp_norm", {}),
+    "LRN": ("lrn", {}),
+    "QuantizeLinear": ("quantize_linear", {}),
+    "DequantizeLinear": ("dequantize_linear", {}),
+    "DynamicQuantizeLinear": ("dynamic_quantize_linear", {}),
+    "RNN": ("rnn", {}),
+    "GRU": ("gru", {}),
+    "LSTM": ("lstm", {}),
 }
 for onnx_name in ["Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare"]:
     kind = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", onnx_name).lower()
@@ -91,6 +147,7 @@ for onnx_name in ["Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSum", "Lo
 
 
 # ---- calling ----
+
 
 def bits_of(type_):
     t = onnx.TensorProto
@@ -112,7 +169,7 @@ def unpack(data, like, type_):
     if not bits:
         return data.reshape(like.shape)
     per = 8 // bits
-    codes = (data[:, None] >> (np.arange(per, dtype=np.uint8) * bits)).reshape(-1)[:like.size] & ((1 << bits) - 1)
+    codes = (data[:, None] >> (np.arange(per, dtype=np.uint8) * bits)).reshape(-1)[: like.size] & ((1 << bits) - 1)
     if type_ in (onnx.TensorProto.INT4, onnx.TensorProto.INT2):
         codes = ((codes.astype(np.int8) << (8 - bits)).astype(np.int8) >> (8 - bits)).view(np.uint8)
     return codes.astype(np.uint8).view(like.dtype).reshape(like.shape)
@@ -138,9 +195,15 @@ def units_of(op, results, attributes):
     axis += len(shape) if axis < 0 else 0
     product = lambda dims: int(np.prod(dims, dtype=np.int64))
     if units == "slices":
-        return product(shape[:axis] if attributes.get("flatten") else shape[:axis] + shape[axis + 1:])
-    return {"serial": 1, "elements": product(shape), "rows": product(shape[:-1]), "planes": product(shape[:2]),
-            "outer": product(shape[:1]), "before_axis": product(shape[:axis])}[units]
+        return product(shape[:axis] if attributes.get("flatten") else shape[:axis] + shape[axis + 1 :])
+    return {
+        "serial": 1,
+        "elements": product(shape),
+        "rows": product(shape[:-1]),
+        "planes": product(shape[:2]),
+        "outer": product(shape[:1]),
+        "before_axis": product(shape[:axis]),
+    }[units]
 
 
 def run_op(op, inputs, results, attributes, pieces=None):
@@ -160,7 +223,11 @@ def run_op(op, inputs, results, attributes, pieces=None):
         data = None
         if a is not None:
             bits = bits_of(type_of(a))
-            data = np.full((a.size * bits + 7) // 8, 0xAA, np.uint8) if bits else np.full(a.size * a.itemsize, 0xAA, np.uint8).view(a.dtype)
+            data = (
+                np.full((a.size * bits + 7) // 8, 0xAA, np.uint8)
+                if bits
+                else np.full(a.size * a.itemsize, 0xAA, np.uint8).view(a.dtype)
+            )
         buffers.append(data)
         if a is not None:
             outs[i] = descriptor(data, a.shape, type_of(a), keep)
@@ -185,7 +252,9 @@ def run_op(op, inputs, results, attributes, pieces=None):
     fault = Fault()
     function = getattr(library, "mopt_ref_" + op)
     for begin, end in zip(cuts, cuts[1:]):
-        status = function(ins, nin, outs, len(result_names), attrs, ctypes.c_int64(begin), ctypes.c_int64(end), ctypes.byref(fault))
+        status = function(
+            ins, nin, outs, len(result_names), attrs, ctypes.c_int64(begin), ctypes.c_int64(end), ctypes.byref(fault)
+        )
         if status:
             raise Failed(f"{op}: status {status}, got {fault.got}, limit {fault.limit}, operand {fault.operand}")
     return [None if a is None else unpack(data, a, type_of(a)) for a, data in zip(results, buffers)]
@@ -207,13 +276,19 @@ def run_node(node, opset, inputs, expected):
     results += [None] * (len(RECORDS[op][1]) - len(results))
     whole = run_op(op, operands, results, attributes)
     random = np.random.default_rng(1)
-    per_byte = max([8 // bits_of(onnx.helper.np_dtype_to_tensor_dtype(r.dtype)) for r in results
-                    if r is not None and bits_of(onnx.helper.np_dtype_to_tensor_dtype(r.dtype))] + [1])
+    per_byte = max(
+        [
+            8 // bits_of(onnx.helper.np_dtype_to_tensor_dtype(r.dtype))
+            for r in results
+            if r is not None and bits_of(onnx.helper.np_dtype_to_tensor_dtype(r.dtype))
+        ]
+        + [1]
+    )
     cut = run_op(op, operands, results, attributes, lambda n: random.integers(0, n + 1, min(n, 5)) // per_byte * per_byte)
     for a, b in zip(whole, cut):
         if a is not None:
             assert a.tobytes() == b.tobytes(), "a cut into chunks changed bits"
-    return whole[:len(node.output)]
+    return whole[: len(node.output)]
 
 
 def check(name, got, expected, rtol, atol):
@@ -231,16 +306,25 @@ def check(name, got, expected, rtol, atol):
 
 # ---- ONNX's node tests ----
 
+
 def node_tests():
     if not LIBRARY:
         return []
     import warnings
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from onnx.backend.test.loader import load_model_tests
+
         cases = load_model_tests(kind="node")
-    return [c for c in cases if c.model is not None and len(c.model.graph.node) == 1 and c.model.graph.node[0].op_type in OPS
-            and c.model.graph.node[0].domain == ""]
+    return [
+        c
+        for c in cases
+        if c.model is not None
+        and len(c.model.graph.node) == 1
+        and c.model.graph.node[0].op_type in OPS
+        and c.model.graph.node[0].domain == ""
+    ]
 
 
 @pytest.mark.parametrize("case", node_tests(), ids=lambda c: c.name)
@@ -251,7 +335,9 @@ def test_onnx_node(case):
     weights = {t.name: onnx.numpy_helper.to_array(t) for t in graph.initializer}
     array = lambda a: onnx.numpy_helper.to_array(a) if isinstance(a, onnx.TensorProto) else np.asarray(a)
     for inputs, outputs in case.data_sets:
-        named = dict(weights, **{i.name: array(a) for i, a in zip([i for i in graph.input if i.name not in weights], inputs)})
+        named = dict(
+            weights, **{i.name: array(a) for i, a in zip([i for i in graph.input if i.name not in weights], inputs)}
+        )
         expected = {o.name: array(a) for o, a in zip(graph.output, outputs)}
         for o, got in zip(node.output, run_node(node, opset, named, expected)):
             if o:
@@ -259,6 +345,7 @@ def test_onnx_node(case):
 
 
 # ---- random nodes, judged by onnxruntime ----
+
 
 def random_array(random, shape, dtype=np.float32):
     if np.dtype(dtype).kind in "iu":
@@ -269,7 +356,10 @@ def random_array(random, shape, dtype=np.float32):
 
 def layers(random):
     """(ONNX name, input arrays, attributes, opset): the parameter space of the larger operators."""
-    pick, array = lambda *choices: choices[random.integers(len(choices))], lambda *shape, **k: random_array(random, shape, **k)
+    pick, array = (
+        lambda *choices: choices[random.integers(len(choices))],
+        lambda *shape, **k: random_array(random, shape, **k),
+    )
     dim = lambda low, high: int(random.integers(low, high + 1))
     for _ in range(60):  # Conv, ConvTranspose, ConvInteger, QLinearConv
         rank, group = dim(1, 3), pick(1, 1, 2, 3)
@@ -293,19 +383,37 @@ def layers(random):
             yield "ConvInteger", [x8, array(*w.shape, dtype=np.uint8), np.uint8(7), np.uint8(3)], attributes, 10
             w_zero = np.zeros(o, np.int8) if w8.dtype == np.int8 else np.uint8(5)
             w_scale = np.float32(0.02) if w8.dtype == np.uint8 else (0.01 + 0.01 * random.random(o)).astype(np.float32)
-            yield "QLinearConv", [x8, np.float32(0.03), np.uint8(100), w8, w_scale, w_zero, np.float32(0.9), np.uint8(120)] + pick(
-                [], [array(o, dtype=np.int32)]), attributes, 10
+            yield (
+                "QLinearConv",
+                [x8, np.float32(0.03), np.uint8(100), w8, w_scale, w_zero, np.float32(0.9), np.uint8(120)]
+                + pick([], [array(o, dtype=np.int32)]),
+                attributes,
+                10,
+            )
         if same in (0, 3) or rank < 3:
-            extra = {} if same else pick({}, {"output_padding": [max(0, min(s, d) - 1) if d > 1 or s > 1 else 0 for s, d in zip(stride, dilation)]})
+            extra = (
+                {}
+                if same
+                else pick(
+                    {},
+                    {"output_padding": [max(0, min(s, d) - 1) if d > 1 or s > 1 else 0 for s, d in zip(stride, dilation)]},
+                )
+            )
             yield "ConvTranspose", [x, array(c, o // group, *kernel)] + pick([], [array(o)]), {**attributes, **extra}, 22
     for _ in range(40):  # pools
         rank = dim(1, 3)
         kernel, stride = [dim(1, 4) for _ in range(rank)], [dim(1, 3) for _ in range(rank)]
         pads = [dim(0, k - 1) for k in kernel] * 2
         x = array(dim(1, 2), dim(1, 3), *[dim(8, 13) for _ in range(rank)])
-        attributes = {"kernel_shape": kernel, "strides": stride, "pads": pads, "ceil_mode": dim(0, 1), "dilations": [dim(1, 2) for _ in range(rank)]}
+        attributes = {
+            "kernel_shape": kernel,
+            "strides": stride,
+            "pads": pads,
+            "ceil_mode": dim(0, 1),
+            "dilations": [dim(1, 2) for _ in range(rank)],
+        }
         yield "MaxPool", [x], {**attributes, "storage_order": dim(0, 1)}, 22
-        yield "MaxPool", [array(*x.shape, dtype=np.int8)], {k: v for k, v in attributes.items()}, 12
+        yield "MaxPool", [array(*x.shape, dtype=np.int8)], dict(attributes.items()), 12
         yield "AveragePool", [x], {**attributes, "count_include_pad": dim(0, 1)}, 22
         if not attributes["ceil_mode"]:
             yield "LpPool", [x], {**attributes, "p": dim(1, 3)}, 22
@@ -315,11 +423,39 @@ def layers(random):
         yield "MatMul", [array(*pick([], batch), m, k), array(*pick([], batch, batch[-1:]), k, n)], {}, 13
         yield "MatMul", pick([array(k), array(*batch, k, n)], [array(*batch, m, k), array(k)], [array(k), array(k)]), {}, 13
         a, b = dim(0, 1), dim(0, 1)
-        yield "Gemm", [array(*((k, m) if a else (m, k))), array(*((n, k) if b else (k, n)))] + pick(
-            [], [array(n)], [array(m, 1)], [array(m, n)], [array(1)]), {"transA": a, "transB": b, "alpha": pick(1.0, 0.5), "beta": pick(1.0, 2.0)}, 13
-        yield "MatMulInteger", [array(*batch, m, k, dtype=np.uint8), array(k, n, dtype=np.int8), np.uint8(9), pick(np.int8(3), array(n, dtype=np.int8))], {}, 10
-        yield "QLinearMatMul", [array(*batch, m, k, dtype=np.uint8), np.float32(0.02), np.uint8(9), array(k, n, dtype=np.uint8), np.float32(0.03),
-                                np.uint8(50), np.float32(0.7), np.uint8(100)], {}, 10
+        yield (
+            "Gemm",
+            [array(*((k, m) if a else (m, k))), array(*((n, k) if b else (k, n)))]
+            + pick([], [array(n)], [array(m, 1)], [array(m, n)], [array(1)]),
+            {"transA": a, "transB": b, "alpha": pick(1.0, 0.5), "beta": pick(1.0, 2.0)},
+            13,
+        )
+        yield (
+            "MatMulInteger",
+            [
+                array(*batch, m, k, dtype=np.uint8),
+                array(k, n, dtype=np.int8),
+                np.uint8(9),
+                pick(np.int8(3), array(n, dtype=np.int8)),
+            ],
+            {},
+            10,
+        )
+        yield (
+            "QLinearMatMul",
+            [
+                array(*batch, m, k, dtype=np.uint8),
+                np.float32(0.02),
+                np.uint8(9),
+                array(k, n, dtype=np.uint8),
+                np.float32(0.03),
+                np.uint8(50),
+                np.float32(0.7),
+                np.uint8(100),
+            ],
+            {},
+            10,
+        )
         h = dim(1, 4)
         yield "Einsum", [array(2, h, m, k), array(2, h, n, k)], {"equation": "bhid,bhjd->bhij"}, 12
         yield "Einsum", [array(2, m, h), array(2, n, h), array(h)], {"equation": "bij,bkj,j->bik"}, 12
@@ -331,31 +467,64 @@ def layers(random):
         kind = pick("Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSumExp", "SumSquare", "LogSum")
         x = abs(x) + 0.1 if kind == "LogSum" else x
         yield "Reduce" + kind, [x, np.array(axes, np.int64)], {"keepdims": dim(0, 1)}, 18
-        yield "Reduce" + pick("Sum", "Mean", "Max", "Min"), [array(*x.shape, dtype=pick(np.int32, np.int64)), np.array(axes, np.int64)], {}, 18
+        yield (
+            "Reduce" + pick("Sum", "Mean", "Max", "Min"),
+            [array(*x.shape, dtype=pick(np.int32, np.int64)), np.array(axes, np.int64)],
+            {},
+            18,
+        )
         axis = dim(-rank, rank - 1)
-        yield pick("ArgMax", "ArgMin"), [np.round(x)], {"axis": axis, "keepdims": dim(0, 1), "select_last_index": dim(0, 1)}, 13
-        yield "TopK", [np.round(3 * x), np.array([dim(1, x.shape[axis])], np.int64)], {"axis": axis, "largest": dim(0, 1)}, 11
+        yield (
+            pick("ArgMax", "ArgMin"),
+            [np.round(x)],
+            {"axis": axis, "keepdims": dim(0, 1), "select_last_index": dim(0, 1)},
+            13,
+        )
+        yield (
+            "TopK",
+            [np.round(3 * x), np.array([dim(1, x.shape[axis])], np.int64)],
+            {"axis": axis, "largest": dim(0, 1)},
+            11,
+        )
         yield pick("Softmax", "LogSoftmax"), [x], {"axis": axis}, pick(11, 13)
         yield "CumSum", [x, np.array(axis, np.int64)], {"exclusive": dim(0, 1), "reverse": dim(0, 1)}, 14
         if rank > 1:
             s = x.shape
-            yield "LayerNormalization", [x, array(*s[axis:])] + pick([], [array(*s[axis:])]), {"axis": axis if axis < 0 else axis - rank}, 17
+            yield (
+                "LayerNormalization",
+                [x, array(*s[axis:])] + pick([], [array(*s[axis:])]),
+                {"axis": axis if axis < 0 else axis - rank},
+                17,
+            )
             yield "InstanceNormalization", [array(2, 3, *s), array(3), array(3)], {}, 6
             yield "BatchNormalization", [array(2, 3, *s), array(3), array(3), array(3), abs(array(3))], {}, 15
             yield "LRN", [array(2, 7, 3, 9)], {"size": pick(1, 3, 5), "alpha": 0.5, "beta": 0.6, "bias": 1.5}, 13
             yield "LpNormalization", [x], {"axis": axis, "p": dim(1, 2)}, 1
     for _ in range(40):  # recurrent layers
-        direction, steps, batch, width, hidden = pick("forward", "reverse", "bidirectional"), dim(1, 5), dim(1, 4), dim(1, 9), dim(1, 40)
+        direction, steps, batch, width, hidden = (
+            pick("forward", "reverse", "bidirectional"),
+            dim(1, 5),
+            dim(1, 4),
+            dim(1, 9),
+            dim(1, 40),
+        )
         dirs = 2 if direction == "bidirectional" else 1
         for name, gates in ("RNN", 1), ("GRU", 3), ("LSTM", 4):
             half = lambda *shape: array(*shape) * np.float32(0.3)
-            inputs = [half(steps, batch, width), half(dirs, gates * hidden, width), half(dirs, gates * hidden, hidden),
-                      pick(None, half(dirs, 2 * gates * hidden)), pick(None, random.integers(1, steps + 1, batch).astype(np.int32)),
-                      pick(None, half(dirs, batch, hidden))]
+            inputs = [
+                half(steps, batch, width),
+                half(dirs, gates * hidden, width),
+                half(dirs, gates * hidden, hidden),
+                pick(None, half(dirs, 2 * gates * hidden)),
+                pick(None, random.integers(1, steps + 1, batch).astype(np.int32)),
+                pick(None, half(dirs, batch, hidden)),
+            ]
             attributes = {"hidden_size": hidden, "direction": direction}
             if pick(0, 1):
-                attributes["activations"] = [pick("Tanh", "Sigmoid", "Relu", "Softsign", "HardSigmoid", "LeakyRelu")
-                                             for _ in range(dirs * {"RNN": 1, "GRU": 2, "LSTM": 3}[name])]
+                attributes["activations"] = [
+                    pick("Tanh", "Sigmoid", "Relu", "Softsign", "HardSigmoid", "LeakyRelu")
+                    for _ in range(dirs * {"RNN": 1, "GRU": 2, "LSTM": 3}[name])
+                ]
             if name == "GRU":
                 attributes["linear_before_reset"] = dim(0, 1)
             if name == "LSTM":
@@ -376,18 +545,31 @@ def random_nodes():
 def test_random_node(name, arrays, attributes, opset):
     runtime = pytest.importorskip("onnxruntime")
     op_results = len(RECORDS[OPS[name][0]][1])
-    outputs = [f"y{i}" for i in range(1 if name in ("BatchNormalization", "LayerNormalization") or arrays[0].dtype == np.int8 else op_results)]
+    outputs = [
+        f"y{i}"
+        for i in range(
+            1 if name in ("BatchNormalization", "LayerNormalization") or arrays[0].dtype == np.int8 else op_results
+        )
+    ]
     inputs = ["" if a is None else f"x{i}" for i, a in enumerate(arrays)]
     node = onnx.helper.make_node(name, inputs, outputs, **attributes)
-    info = lambda n, a: onnx.helper.make_tensor_value_info(n, onnx.helper.np_dtype_to_tensor_dtype(np.asarray(a).dtype), np.asarray(a).shape)
-    graph = onnx.helper.make_graph([node], "g", [info(n, a) for n, a in zip(inputs, arrays) if a is not None],
-                                   [onnx.helper.make_empty_tensor_value_info(o) for o in outputs])
+    info = lambda n, a: onnx.helper.make_tensor_value_info(
+        n, onnx.helper.np_dtype_to_tensor_dtype(np.asarray(a).dtype), np.asarray(a).shape
+    )
+    graph = onnx.helper.make_graph(
+        [node],
+        "g",
+        [info(n, a) for n, a in zip(inputs, arrays) if a is not None],
+        [onnx.helper.make_empty_tensor_value_info(o) for o in outputs],
+    )
     model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)], ir_version=10)
     feeds = {n: np.asarray(a) for n, a in zip(inputs, arrays) if a is not None}
     options = runtime.SessionOptions()
     options.log_severity_level = 4
     try:
-        expected = runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"]).run(None, feeds)
+        expected = runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"]).run(
+            None, feeds
+        )
     except Exception as error:
         pytest.skip("onnxruntime: " + str(error)[:120])
     for got, want in zip(run_node(node, opset, feeds, dict(zip(outputs, expected))), expected):

@@ -53,7 +53,7 @@ struct File {
 static void expectToyRuns(mopt_model *model) {
   Session session = makeSession(model);
   Aligned<float> x(40, 2);
-  mopt_tensor in = tensor(MOPT_F32, {10, 4}, x.data), y = {};
+  mopt_array in = tensor(MOPT_F32, {10, 4}, x.data), y = {};
   EXPECT_OK(mopt_session_set_input_by_name(session.get(), "x", &in, error));
   EXPECT_OK(mopt_session_run(session.get(), nullptr, error));
   EXPECT_OK(mopt_session_output(session.get(), 0, &y, error));
@@ -210,7 +210,7 @@ TEST(Loader, WrongTablesAreRefusedNotFollowed) {
     mopt_model *model = nullptr;
     if (mopt_model_load_fd(f.fd, &model, nullptr) == MOPT_OK) {
       mopt_session *session = nullptr; // sizes come from the table: this must be safe too
-      mopt_tensor shape = tensor(MOPT_F32, {10, 4});
+      mopt_array shape = tensor(MOPT_F32, {10, 4});
       mopt_memory memory;
       if (mopt_session_create(model, nullptr, &session, nullptr) == MOPT_OK)
         mopt_session_plan(session, &shape, 1, &memory, nullptr);

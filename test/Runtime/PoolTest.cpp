@@ -91,7 +91,7 @@ TEST(Pool, SessionsOfSeveralModels) {
       Aligned<float> x(2000, 1);
       for (int round = 0; round < 60; ++round) {
         int64_t rows = 1 + (round * 37 + t) % 500;
-        mopt_tensor in = tensor(MOPT_F32, {rows, 4}, x.data), y = {};
+        mopt_array in = tensor(MOPT_F32, {rows, 4}, x.data), y = {};
         EXPECT_OK(mopt_session_set_input(session.get(), 0, &in, error));
         EXPECT_OK(mopt_session_run(session.get(), nullptr, error));
         EXPECT_OK(mopt_session_output(session.get(), 0, &y, error));
@@ -113,7 +113,7 @@ TEST(Pool, DefaultPoolIsSharedAndGoesWithItsLastSession) {
       threads.emplace_back([&] {
         Session session = makeSession(model.get());
         Aligned<float> x(400, 1);
-        mopt_tensor in = tensor(MOPT_F32, {100, 4}, x.data);
+        mopt_array in = tensor(MOPT_F32, {100, 4}, x.data);
         EXPECT_OK(mopt_session_set_input(session.get(), 0, &in, error));
         EXPECT_OK(mopt_session_run(session.get(), nullptr, error));
       });
@@ -142,7 +142,7 @@ TEST(Pool, HostThreads) {
   Model model = makeModel(table);
   Session session = makeSession(model.get(), pool.get());
   Aligned<float> x(4000, 1);
-  mopt_tensor in = tensor(MOPT_F32, {1000, 4}, x.data), y = {};
+  mopt_array in = tensor(MOPT_F32, {1000, 4}, x.data), y = {};
   EXPECT_OK(mopt_session_set_input(session.get(), 0, &in, error));
   EXPECT_OK(mopt_session_run(session.get(), nullptr, error));
   EXPECT_OK(mopt_session_output(session.get(), 0, &y, error));
@@ -158,7 +158,7 @@ TEST(Pool, SessionsWorkAfterFork) {
   Model model = makeModel(table);
   Session session = makeSession(model.get(), pool.get());
   Aligned<float> x(40000, 1);
-  mopt_tensor in = tensor(MOPT_F32, {10000, 4}, x.data), y = {};
+  mopt_array in = tensor(MOPT_F32, {10000, 4}, x.data), y = {};
   EXPECT_OK(mopt_session_set_input(session.get(), 0, &in, error));
   EXPECT_OK(mopt_session_run(session.get(), nullptr, error));
   std::atomic<bool> stop{false};

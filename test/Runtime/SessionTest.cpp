@@ -5,11 +5,11 @@
 using namespace mopt::test;
 
 static void setRows(mopt_session *session, Aligned<float> &x, int64_t rows) {
-  mopt_tensor t = tensor(MOPT_F32, {rows, 4}, x.data);
+  mopt_array t = tensor(MOPT_F32, {rows, 4}, x.data);
   EXPECT_OK(mopt_session_set_input(session, 0, &t, error));
 }
-static mopt_tensor result(mopt_session *session, uint32_t index = 0) {
-  mopt_tensor t = {};
+static mopt_array result(mopt_session *session, uint32_t index = 0) {
+  mopt_array t = {};
   EXPECT_OK(mopt_session_output(session, index, &t, error));
   return t;
 }
@@ -24,7 +24,7 @@ TEST(Session, RunsAChainForManyShapes) {
     for (int64_t rows : {1, 100, 7, 0, 33, 2, 3, 4, 5, 6, 8, 9}) { // more shapes than plan slots
       setRows(session.get(), x, rows);
       EXPECT_OK(mopt_session_run(session.get(), nullptr, error));
-      mopt_tensor y = result(session.get());
+      mopt_array y = result(session.get());
       EXPECT_EQ(rows, y.dims[0]);
       for (int64_t i = 0; i < rows * 4; ++i)
         ASSERT_EQ(((1 + 1) * 2 + 1) * 2 + 1, static_cast<float *>(y.data)[i]);
@@ -37,7 +37,7 @@ TEST(Session, NamesWhatIsWrongWithAnInput) {
   Model model = makeModel(table);
   Session session = makeSession(model.get());
   Aligned<float> x(64);
-  mopt_tensor t = tensor(MOPT_F64, {2, 4}, x.data);
+  mopt_array t = tensor(MOPT_F64, {2, 4}, x.data);
   EXPECT_FAIL(MOPT_E_DTYPE, "'x' has element type float64, the model takes float32",
               mopt_session_set_input(session.get(), 0, &t, error));
   t = tensor(MOPT_F32, {2, 2, 2}, x.data);
@@ -85,7 +85,7 @@ TEST(Session, SymbolsMustAgree) {
   Session session = makeSession(model.get());
   Aligned<float> x(1000);
   auto run = [&](int64_t b1, int64_t s1, int64_t b2, int64_t t2, mopt_error *error) {
-    mopt_tensor a = tensor(MOPT_F32, {b1, s1}, x.data), c = tensor(MOPT_F32, {b2, t2}, x.data);
+    mopt_array a = tensor(MOPT_F32, {b1, s1}, x.data), c = tensor(MOPT_F32, {b2, t2}, x.data);
     EXPECT_EQ(MOPT_OK, mopt_session_set_input(session.get(), 0, &a, error));
     EXPECT_EQ(MOPT_OK, mopt_session_set_input(session.get(), 1, &c, error));
     return mopt_session_run(session.get(), nullptr, error);
@@ -149,7 +149,7 @@ TEST(Session, IntermediateTooLarge) {
   Model model = makeModel(table);
   Session session = makeSession(model.get());
   Aligned<uint8_t> x(1 << 16);
-  mopt_tensor t = tensor(MOPT_U8, {1 << 12}, x.data);
+  mopt_array t = tensor(MOPT_U8, {1 << 12}, x.data);
   EXPECT_OK(mopt_session_set_input(session.get(), 0, &t, error));
   EXPECT_FAIL(MOPT_E_TOO_LARGE, "too large", mopt_session_run(session.get(), nullptr, error));
   t = tensor(MOPT_U8, {1 << 16}, x.data);
@@ -163,14 +163,14 @@ TEST(Session, ReserveThenNoAllocation) {
   Model model = makeModel(table);
   Pool pool = makePool(2);
   Session session = makeSession(model.get(), pool.get());
-  mopt_tensor most = tensor(MOPT_F32, {20000, 4});
+  mopt_array most = tensor(MOPT_F32, {20000, 4});
   EXPECT_OK(mopt_session_reserve(session.get(), &most, 1, error));
   Aligned<float> x(80008, 1);
   setRows(session.get(), x, 20000);
   EXPECT_OK(mopt_session_run(session.get(), nullptr, error)); // starts the pool's workers
   long before = allocationCount;
   for (int64_t rows : {20000, 1, 19999, 300, 0, 77, 5000, 5001, 5002, 5003, 5004, 5005, 20000}) {
-    mopt_tensor t = tensor(MOPT_F32, {rows, 4}, x.data + rows % 2); // unaligned every other time: staging is reserved too
+    mopt_array t = tensor(MOPT_F32, {rows, 4}, x.data + rows % 2); // unaligned every other time: staging is reserved too
     EXPECT_OK(mopt_session_set_input(session.get(), 0, &t, error));
     EXPECT_OK(mopt_session_run(session.get(), nullptr, error));
   }
@@ -192,7 +192,7 @@ TEST(Session, ReserveHoldsWherePlansAreNotMonotone) {
     table.step("s", {}, 0, 1, {[](const mopt_call *) -> int32_t { return 0; }});
   Model model = makeModel(table);
   Session session = makeSession(model.get());
-  std::vector<mopt_tensor> shapes;
+  std::vector<mopt_array> shapes;
   for (int i = 0; i < 8; ++i)
     shapes.push_back(tensor(MOPT_U8, {5000 + 1000 * i}));
   EXPECT_OK(mopt_session_reserve(session.get(), shapes.data(), 8, error));
@@ -202,7 +202,7 @@ TEST(Session, ReserveHoldsWherePlansAreNotMonotone) {
   for (int round = 0; round < 500; ++round) {
     for (uint32_t i = 0; i < 8; ++i) {
       seed = seed * 1664525 + 1013904223;
-      mopt_tensor t =
+      mopt_array t =
           tensor(MOPT_U8, {static_cast<int64_t>((seed >> 8) % static_cast<unsigned>(shapes[i].dims[0] + 1))}, data.data);
       EXPECT_OK(mopt_session_set_input(session.get(), i, &t, error));
     }
@@ -273,12 +273,12 @@ TEST(Session, DataDependentSizes) {
   for (int positives : {5, 0, 60, 2}) {
     for (int i = 0; i < 100; ++i)
       x[static_cast<size_t>(i)] = i < positives ? static_cast<float>(i + 1) : -1;
-    mopt_tensor t = tensor(MOPT_F32, {100}, x.data);
+    mopt_array t = tensor(MOPT_F32, {100}, x.data);
     EXPECT_OK(mopt_session_set_input(session.get(), 0, &t, error));
     EXPECT_OK(mopt_session_prepare(session.get(), error));
     EXPECT_EQ(-1, result(session.get()).dims[0]);
     EXPECT_OK(mopt_session_run(session.get(), nullptr, error));
-    mopt_tensor y = result(session.get());
+    mopt_array y = result(session.get());
     EXPECT_EQ(positives, y.dims[0]);
     for (int i = 0; i < positives; ++i)
       EXPECT_EQ(i + 1, static_cast<float *>(y.data)[i]);
@@ -300,7 +300,7 @@ TEST(Session, HeapLimit) {
   Aligned<float> x(10000, 1);
   for (auto [rows, code] :
        {std::pair<int64_t, mopt_code>{100, MOPT_OK}, {200, MOPT_E_HEAP_LIMIT}, {9999, MOPT_E_HEAP_LIMIT}, {50, MOPT_OK}}) {
-    mopt_tensor t = tensor(MOPT_F32, {rows}, x.data);
+    mopt_array t = tensor(MOPT_F32, {rows}, x.data);
     EXPECT_OK(mopt_session_set_input(session.get(), 0, &t, error));
     mopt_error error;
     EXPECT_EQ(code, mopt_session_run(session.get(), nullptr, &error)) << error.message;
@@ -320,7 +320,7 @@ TEST(Session, OutOfMemoryIsAStatus) {
     mopt_session *session = nullptr;
     mopt_pool *pool = nullptr;
     mopt_error error = {};
-    mopt_tensor t = tensor(MOPT_F32, {90000, 4}, x.data + 1), y = {};
+    mopt_array t = tensor(MOPT_F32, {90000, 4}, x.data + 1), y = {};
     mopt_session_options options = {};
     options.size = sizeof options;
     mopt_code code = mopt_pool_create(1, &pool, &error);
@@ -359,7 +359,7 @@ TEST(Session, PlanSaysWhatARunNeeds) {
   chain(table, 5);
   Model model = makeModel(table);
   Session session = makeSession(model.get());
-  mopt_tensor shape = tensor(MOPT_F32, {1000, 4});
+  mopt_array shape = tensor(MOPT_F32, {1000, 4});
   mopt_memory planned, held;
   EXPECT_OK(mopt_session_plan(session.get(), &shape, 1, &planned, error));
   EXPECT_EQ(2u * 16000, planned.arena);

@@ -23,7 +23,7 @@ struct Fixture {
     model = makeModel(table);
     Pool pool = makePool(threads);
     session = makeSession(model.get(), pool.get(), keep, profile);
-    mopt_tensor t = tensor(MOPT_F32, {1000, 4}, x.data);
+    mopt_array t = tensor(MOPT_F32, {1000, 4}, x.data);
     EXPECT_OK(mopt_session_set_input(session.get(), 0, &t, error));
   }
   mopt_code run(int from, int to, mopt_error *error) {
@@ -32,7 +32,7 @@ struct Fixture {
     return mopt_session_run(session.get(), &o, error);
   }
   float first() {
-    mopt_tensor y = {};
+    mopt_array y = {};
     EXPECT_OK(mopt_session_output(session.get(), 0, &y, error));
     return static_cast<float *>(y.data)[0];
   }
@@ -42,7 +42,7 @@ struct Fixture {
 TEST(Steps, ResumesWhereTheEarlierRunStopped) {
   Fixture f(4);
   EXPECT_OK(f.run(0, 2, error));
-  mopt_tensor t;
+  mopt_array t;
   EXPECT_FAIL(MOPT_E_RESUME, "cannot start at step 3: 2 steps have run", f.run(3, 0, error));
   EXPECT_OK(f.run(2, 0, error));
   EXPECT_EQ(10, f.first());
@@ -51,7 +51,7 @@ TEST(Steps, ResumesWhereTheEarlierRunStopped) {
   f.x[0] = 5; // the same memory with other contents is the caller's choice; other memory is not the earlier run
   EXPECT_OK(f.run(0, 1, error));
   Aligned<float> other(4000, 2);
-  mopt_tensor in = tensor(MOPT_F32, {1000, 4}, other.data);
+  mopt_array in = tensor(MOPT_F32, {1000, 4}, other.data);
   EXPECT_OK(mopt_session_set_input(f.session.get(), 0, &in, error));
   EXPECT_FAIL(MOPT_E_RESUME, "0 steps have run", f.run(1, 0, error));
   EXPECT_FAIL(MOPT_E_RESUME, "the model has 4", f.run(5, 0, error));
@@ -75,7 +75,7 @@ TEST(Steps, KeptBuffersAllowAnyStartAndVariants) {
   EXPECT_EQ(-1, mopt_model_find_variant(f.model.get(), 2, "int8"));
   const float want[] = {2, 4, 5}; // intermediate values by buffer: 2, 3, 4 are the arena's
   for (uint32_t b = 2; b < 5; ++b) {
-    mopt_tensor t;
+    mopt_array t;
     EXPECT_OK(mopt_session_buffer(f.session.get(), b, &t, error));
     EXPECT_EQ(want[b - 2], static_cast<float *>(t.data)[0]);
     EXPECT_EQ(1000, t.dims[0]);
@@ -190,7 +190,7 @@ TEST(Steps, CancelFromAnotherThread) {
     EXPECT_FAIL(MOPT_E_CANCELLED, "cancelled at step 0", mopt_session_run(f.session.get(), &o, error));
     other.join();
     flag = 0;
-    mopt_tensor t = tensor(MOPT_F32, {1, 4}, f.x.data);
+    mopt_array t = tensor(MOPT_F32, {1, 4}, f.x.data);
     EXPECT_OK(mopt_session_set_input(f.session.get(), 0, &t, error));
     EXPECT_OK(mopt_session_run(f.session.get(), &o, error));
   }
@@ -199,7 +199,7 @@ TEST(Steps, CancelFromAnotherThread) {
 TEST(Steps, BusySessionRefusesASecondCaller) {
   Fixture f;
   slowModel(f, 1);
-  mopt_tensor t = tensor(MOPT_F32, {60, 4}, f.x.data);
+  mopt_array t = tensor(MOPT_F32, {60, 4}, f.x.data);
   EXPECT_OK(mopt_session_set_input(f.session.get(), 0, &t, error));
   calls = 0;
   std::thread other([&] { EXPECT_OK(mopt_session_run(f.session.get(), nullptr, error)); });
@@ -230,7 +230,7 @@ TEST(Steps, ProfileCountsRuns) {
 TEST(Steps, EmptyTensorsSkipSteps) {
   Fixture f;
   slowModel(f, 1);
-  mopt_tensor t = tensor(MOPT_F32, {0, 4});
+  mopt_array t = tensor(MOPT_F32, {0, 4});
   EXPECT_OK(mopt_session_set_input(f.session.get(), 0, &t, error));
   calls = 0;
   EXPECT_OK(f.run(0, 0, error));
@@ -258,7 +258,7 @@ TEST(Steps, FloatingPointModeOfTheHostDoesNotMatter) {
     EXPECT_OK(f.run(0, 0, error));
     EXPECT_EQ((before | 0x8040) & ~0x3fu, _mm_getcsr() & ~0x3fu); // sticky flags aside
     _mm_setcsr(before);
-    mopt_tensor t = {};
+    mopt_array t = {};
     EXPECT_OK(mopt_session_output(f.session.get(), 0, &t, error));
     for (int i = 0; i < 4000; ++i)
       ASSERT_NE(0, static_cast<float *>(t.data)[i]);

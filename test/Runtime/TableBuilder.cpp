@@ -139,8 +139,8 @@ Session makeSession(mopt_model *model, mopt_pool *pool, bool keep, bool profile)
   EXPECT_OK(mopt_session_create(model, &options, &session, error));
   return Session(session);
 }
-mopt_tensor tensor(uint32_t dtype, std::vector<int64_t> dims, void *data) {
-  mopt_tensor t = {};
+mopt_array tensor(uint32_t dtype, std::vector<int64_t> dims, void *data) {
+  mopt_array t = {};
   t.data = data, t.dtype = dtype, t.rank = static_cast<uint32_t>(dims.size());
   uint64_t count = 1;
   for (size_t i = 0; i < dims.size(); ++i)

@@ -73,7 +73,7 @@ using Pool = std::unique_ptr<mopt_pool, Free>;
 Model makeModel(TableBuilder &table);
 Pool makePool(int threads);
 Session makeSession(mopt_model *model, mopt_pool *pool = nullptr, bool keep = false, bool profile = false);
-mopt_tensor tensor(uint32_t dtype, std::vector<int64_t> dims, void *data = nullptr);
+mopt_array tensor(uint32_t dtype, std::vector<int64_t> dims, void *data = nullptr);
 
 // 64-byte aligned array.
 template <typename T> struct Aligned {

@@ -85,7 +85,7 @@ TEST(Table, SubByteTypes) {
   Model model = makeModel(table);
   Session session = makeSession(model.get());
   char data[3];
-  mopt_tensor t = tensor(MOPT_I4, {5}, data);
+  mopt_array t = tensor(MOPT_I4, {5}, data);
   EXPECT_EQ(3u, t.bytes);
   EXPECT_OK(mopt_session_set_input(session.get(), 0, &t, error));
 }

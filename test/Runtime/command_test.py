@@ -2,6 +2,7 @@
 
 Usage: command_test.py MOPT ARTIFACTS
 """
+
 import json
 import os
 import struct
@@ -16,8 +17,11 @@ TOY = os.path.join(ARTIFACTS, "toy.so")
 
 
 def npy(descr, shape, data, fortran=False, header=None):
-    text = header or "{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }" % (
-        descr, fortran, "".join("%d, " % d for d in shape))
+    text = header or "{{'descr': '{}', 'fortran_order': {}, 'shape': ({}), }}".format(
+        descr,
+        fortran,
+        "".join(f"{d}, " for d in shape),
+    )
     text += " " * (63 - (10 + len(text)) % 64) + "\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode("latin1") + data
 
@@ -30,7 +34,7 @@ def npz(path, arrays, method=zipfile.ZIP_STORED):
 
 
 def floats(*values):
-    return struct.pack("<%df" % len(values), *values)
+    return struct.pack(f"<{len(values)}f", *values)
 
 
 class Command(unittest.TestCase):
@@ -45,7 +49,7 @@ class Command(unittest.TestCase):
         p = subprocess.run([MOPT, *arguments], capture_output=True, text=True, timeout=120, errors="replace")
         self.assertEqual(status, p.returncode, p.stdout + p.stderr)
         if status:
-            lines = [l for l in p.stderr.splitlines() if l.startswith("error MOPT-")]
+            lines = [line for line in p.stderr.splitlines() if line.startswith("error MOPT-")]
             self.assertEqual(1, len(lines), p.stderr)
         return p.stdout if status == 0 else p.stderr
 
@@ -58,14 +62,16 @@ class Command(unittest.TestCase):
         with zipfile.ZipFile(out) as z:
             self.assertEqual(["y.npy"], z.namelist())
             y = z.read("y.npy")
-        return y[10 + struct.unpack("<H", y[8:10])[0]:]
+        return y[10 + struct.unpack("<H", y[8:10])[0] :]
 
     def test_run(self):
         x = [1, -2, 3, 4, 0, 0, 0, -1]
         want = floats(*[max(v * (i % 4 + 1) + 1, 0) for i, v in enumerate(x)])
         content = npy("<f4", (2, 4), floats(*x))
         self.assertEqual(want, self.run_with({"x": content}))
-        self.assertEqual(want, self.run_with({"x": content, "label": npy("<i8", (), b"\0" * 8)}, method=zipfile.ZIP_DEFLATED))
+        self.assertEqual(
+            want, self.run_with({"x": content, "label": npy("<i8", (), b"\0" * 8)}, method=zipfile.ZIP_DEFLATED)
+        )
         columns = npy("<f4", (2, 4), floats(*[x[r * 4 + c] for c in range(4) for r in range(2)]), fortran=True)
         self.assertEqual(want, self.run_with({"x": columns}))
         self.assertEqual(b"", self.run_with({"x": npy("<f4", (0, 4), b"")}))
@@ -87,7 +93,14 @@ class Command(unittest.TestCase):
             ({"z": npy("<f4", (1, 4), four)}, "no array for input 'x'"),
             ({"x": npy("<f4", (1 << 62, 4), four)}, "too large"),
             ({"x": npy("<f4", (1 << 40, 4), four)}, "disagree"),
-            ({"x": npy("<f4", (), four, header="{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}")}, "too large"),
+            (
+                {
+                    "x": npy(
+                        "<f4", (), four, header="{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}"
+                    )
+                },
+                "too large",
+            ),
             ({"x": npy("<f4", (1,) * 40, four)}, "40 dimensions"),
             ({"x": npy("", (), four, header="{'descr': [('a', '<f4')], 'shape': (1,)}")}, "structured"),
             ({"x": npy("", (), four, header="{'descr': '<f4'")}, "header"),
@@ -111,7 +124,7 @@ class Command(unittest.TestCase):
             self.mopt("run", TOY, "--inputs", self.path("bad.npz"), status=2)
         for at in range(0, len(data), 11):
             with open(self.path("bad.npz"), "wb") as f:
-                f.write(data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1:])
+                f.write(data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1 :])
             p = subprocess.run([MOPT, "run", TOY, "--inputs", self.path("bad.npz")], capture_output=True, timeout=60)
             self.assertIn(p.returncode, (0, 2), (at, p.stderr))
 
@@ -134,7 +147,17 @@ class Command(unittest.TestCase):
     def test_shapes(self):
         self.assertIn("y float32 [3,4]", self.mopt("run", TOY, "--shape", "x=3x4"))
         self.assertIn("free sizes [n,4]", self.mopt("run", TOY, status=2))
-        for bad in ("x", "=1x4", "x=1x", "x=axb", "x=-1x4", "x=1x99999999999999999999", "z=1x4", "x=1x5", "x=9000000000000x4"):
+        for bad in (
+            "x",
+            "=1x4",
+            "x=1x",
+            "x=axb",
+            "x=-1x4",
+            "x=1x99999999999999999999",
+            "z=1x4",
+            "x=1x5",
+            "x=9000000000000x4",
+        ):
             self.mopt("run", TOY, "--shape", bad, status=2)
 
     def test_artifacts(self):
@@ -149,8 +172,24 @@ class Command(unittest.TestCase):
         self.assertEqual("{}\n", self.mopt("inspect", TOY, "--manifest"))
 
     def test_bench(self):
-        report = json.loads(self.mopt("bench", TOY, "--shape", "x=64x4", "--runs", "50", "--warmup", "1", "--concurrency", "1,2",
-                                      "--threads", "2", "--profile", "--json"))
+        report = json.loads(
+            self.mopt(
+                "bench",
+                TOY,
+                "--shape",
+                "x=64x4",
+                "--runs",
+                "50",
+                "--warmup",
+                "1",
+                "--concurrency",
+                "1,2",
+                "--threads",
+                "2",
+                "--profile",
+                "--json",
+            )
+        )
         self.assertEqual([50, 50], [r["runs"] for r in report["results"]])
         self.assertEqual(["scale", "add+relu"], [s["name"] for s in report["steps"]])
         self.assertIn(report["machine"]["verdict"], ("ok", "noisy", "throttled"))
@@ -180,7 +219,7 @@ class Command(unittest.TestCase):
         self.assertEqual(1, p.returncode)
         self.assertIn("cannot be started", p.stderr)
         with open(os.path.join(folder, "mopt-compiler"), "w") as f:
-            f.write("#!/bin/sh\necho \"$@\"\nexit 3\n")
+            f.write('#!/bin/sh\necho "$@"\nexit 3\n')
         os.chmod(f.name, 0o755)
         for words in (["compile", "m.onnx", "-o", "m.so"], ["inspect", "m.onnx", "--x"], ["verify", "--help"], ["explain"]):
             p = subprocess.run([mopt, *words], capture_output=True, text=True)

@@ -3,6 +3,7 @@
 Files are bytes by relative path; the model is "m.onnx". Every case has to end with status 2 and one line that starts with
 one of the codes. Nothing here is random, so a failing case can be written out with `python make.py FOLDER`.
 """
+
 import struct
 import sys
 
@@ -17,7 +18,9 @@ def value(name, shape, element=T.FLOAT):
 
 
 def model(nodes, initializers=(), inputs=None, outputs=None, opset=17, functions=(), domains=()):
-    graph = helper.make_graph(list(nodes), "g", inputs or [value("x", [2, 3])], outputs or [value("y", None)], list(initializers))
+    graph = helper.make_graph(
+        list(nodes), "g", inputs or [value("x", [2, 3])], outputs or [value("y", None)], list(initializers)
+    )
     imports = [helper.make_opsetid("", opset)] + [helper.make_opsetid(d, v) for d, v in domains]
     made = helper.make_model(graph, opset_imports=imports, functions=list(functions))
     made.ir_version = 8
@@ -65,8 +68,11 @@ def chain(n):
     functions = []
     for i in range(n):
         body = node(f"f{i + 1}", ["a"], ["b"], domain="d") if i + 1 < n else node("Relu", ["a"], ["b"])
-        functions.append(helper.make_function("d", f"f{i}", ["a"], ["b"], [body],
-                                              [helper.make_opsetid("", 17), helper.make_opsetid("d", 1)]))
+        functions.append(
+            helper.make_function(
+                "d", f"f{i}", ["a"], ["b"], [body], [helper.make_opsetid("", 17), helper.make_opsetid("d", 1)]
+            )
+        )
     return model([node("f0", domain="d")], functions=functions, domains=[("d", 1)])
 
 
@@ -74,10 +80,16 @@ def doubling(n):
     functions = []
     for i in range(n):
         inner = f"f{i + 1}"
-        body = ([node(inner, ["a"], ["t"], domain="d"), node(inner, ["t"], ["b"], domain="d")] if i + 1 < n
-                else [node("Relu", ["a"], ["b"])])
-        functions.append(helper.make_function("d", f"f{i}", ["a"], ["b"], body,
-                                              [helper.make_opsetid("", 17), helper.make_opsetid("d", 1)]))
+        body = (
+            [node(inner, ["a"], ["t"], domain="d"), node(inner, ["t"], ["b"], domain="d")]
+            if i + 1 < n
+            else [node("Relu", ["a"], ["b"])]
+        )
+        functions.append(
+            helper.make_function(
+                "d", f"f{i}", ["a"], ["b"], body, [helper.make_opsetid("", 17), helper.make_opsetid("d", 1)]
+            )
+        )
     return model([node("f0", domain="d")], functions=functions, domains=[("d", 1)])
 
 
@@ -101,13 +113,33 @@ def cases():
     # 3, 4: nesting
     add("03_nested_10000", "I003", nested(10000))
     add("04_chain_3000", "I009", chain(3000))
-    add("04_calls_itself", "I009", model([node("f", domain="d")], functions=[
-        helper.make_function("d", "f", ["a"], ["b"], [node("f", ["a"], ["b"], domain="d")],
-                             [helper.make_opsetid("", 17), helper.make_opsetid("d", 1)])], domains=[("d", 1)]))
+    add(
+        "04_calls_itself",
+        "I009",
+        model(
+            [node("f", domain="d")],
+            functions=[
+                helper.make_function(
+                    "d",
+                    "f",
+                    ["a"],
+                    ["b"],
+                    [node("f", ["a"], ["b"], domain="d")],
+                    [helper.make_opsetid("", 17), helper.make_opsetid("d", 1)],
+                )
+            ],
+            domains=[("d", 1)],
+        ),
+    )
     add("04_doubling_60", "I004", doubling(60))
     # 5, 6: order and names
-    add("05_cycle", "I011", model([node("Add", ["x", "b"], ["a"], name="first"), node("Relu", ["a"], ["b"], name="second"),
-                                   node("Relu", ["b"])]))
+    add(
+        "05_cycle",
+        "I011",
+        model(
+            [node("Add", ["x", "b"], ["a"], name="first"), node("Relu", ["a"], ["b"], name="second"), node("Relu", ["b"])]
+        ),
+    )
     add("05_later", "I011", model([node("Relu", ["a"]), node("Relu", ["x"], ["a"])]))
     add("05_never", "I011", model([node("Relu", ["nowhere"])]))
     add("05_output_never", "I011", model([node("Relu", ["x"], ["z"])]))
@@ -117,8 +149,13 @@ def cases():
     add("06_two_initializers", "I010", model([node("Relu")], [raw([1], data=bytes(4)), raw([1], data=bytes(4))]))
     add("06_input_without_name", "I011", model([node("Relu")], inputs=[value("", [1]), value("x", [1])]))
     then = helper.make_graph([node("Relu", ["x"], ["x"])], "t", [], [value("x", None)])
-    add("06_shadowing", "I010", model([node("If", ["c"], ["y"], then_branch=then, else_branch=then)],
-                                      [numpy_helper.from_array(np.array(True), "c")]))
+    add(
+        "06_shadowing",
+        "I010",
+        model(
+            [node("If", ["c"], ["y"], then_branch=then, else_branch=then)], [numpy_helper.from_array(np.array(True), "c")]
+        ),
+    )
     # 7, 8, 9: sizes and data
     add("07_product_overflows", "I012", model([node("Identity", ["w"])], [raw([2**62, 4])]))
     add("07_product_wraps_to_8", "I012", model([node("Identity", ["w"])], [raw([2**31 - 1] * 3 + [8], data=bytes(32))]))
@@ -141,7 +178,11 @@ def cases():
     add("08_number_too_large", "I013", model([node("Identity", ["w"])], [overflow]))
     add("08_no_data", "I013", model([node("Identity", ["w"])], [T(name="w", data_type=T.FLOAT, dims=[3])]))
     add("08_no_type", "I014", model([node("Identity", ["w"])], [T(name="w", dims=[1], raw_data=bytes(4))]))
-    add("08_unknown_type", "I014", model([node("Identity", ["w"])], [T(name="w", dims=[1], data_type=9999, raw_data=bytes(4))]))
+    add(
+        "08_unknown_type",
+        "I014",
+        model([node("Identity", ["w"])], [T(name="w", dims=[1], data_type=9999, raw_data=bytes(4))]),
+    )
     add("09_claims_1_tb", "I013", model([node("Identity", ["w"])], [raw([1 << 19, 1 << 19], data=bytes(64))]))
     add("09_external_claims_1_tb", "I016", _claim(external("w.bin"), [1 << 19, 1 << 19]), {"w.bin": bytes(64)})
     forged = raw([4])
@@ -149,8 +190,21 @@ def cases():
     forged.external_data.add(key="\x01mopt.range", value="9 0 16")
     add("09_forged_range", "I002", model([node("Identity", ["w"])], [forged]))
     # 10, 12: external data
-    for i, path in enumerate(["../secret", "/etc/shadow", "C:\\x", "a/../../secret", "sub/../../secret", "a\0b", "", ".", "..",
-                              "\\\\host\\share", "x" * 1000]):
+    for i, path in enumerate(
+        [
+            "../secret",
+            "/etc/shadow",
+            "C:\\x",
+            "a/../../secret",
+            "sub/../../secret",
+            "a\0b",
+            "",
+            ".",
+            "..",
+            "\\\\host\\share",
+            "x" * 1000,
+        ]
+    ):
         add(f"10_location_{i}", "I015", external(path), {"sub/keep": b""})
     add("10_missing", "I015", external("no.bin"))
     add("10_directory", "I015", external("sub"), {"sub/keep": b""})
@@ -179,16 +233,16 @@ def cases():
     add("14_group_3", shape, conv(group=3))
     add("14_group_negative", shape, conv(group=-1))
     add("14_dilation_huge", shape, conv(dilations=[2**62, 1]))
-    add("14_stride_min", shape, conv(strides=[-2**63, 1]))
+    add("14_stride_min", shape, conv(strides=[-(2**63), 1]))
     add("14_pads_negative", shape, conv(pads=[-9, -9, -9, -9]))
     add("14_pads_max", shape, conv(pads=[2**63 - 1] * 4))
     add("14_kernel_0", shape, model([node("MaxPool", kernel_shape=[0, 0])], inputs=image))
     add("14_kernel_larger", shape, model([node("MaxPool", kernel_shape=[9, 9])], inputs=image))
     add("14_kernel_rank", shape, model([node("MaxPool", kernel_shape=[3])], inputs=image))
     add("14_block_0", shape, model([node("SpaceToDepth", blocksize=0)], inputs=image))
-    add("14_block_min", shape, model([node("DepthToSpace", blocksize=-2**63)], inputs=image))
+    add("14_block_min", shape, model([node("DepthToSpace", blocksize=-(2**63))], inputs=image))
     add("14_axis", shape, model([node("Softmax", axis=4)], inputs=image))
-    add("14_axis_min", shape, model([node("Softmax", axis=-2**63)], inputs=image))
+    add("14_axis_min", shape, model([node("Softmax", axis=-(2**63))], inputs=image))
     add("14_concat_axis", shape, model([node("Concat", ["x", "x"], axis=7)], inputs=image))
     add("14_perm_repeats", shape, model([node("Transpose", perm=[0, 0, 1, 2])], inputs=image))
     add("14_perm_short", shape, model([node("Transpose", perm=[0, 1])], inputs=image))
@@ -196,29 +250,57 @@ def cases():
 
     # 15, 16: indices and shapes that are constants
     def reshape(target, **attrs):
-        return model([node("Reshape", ["x", "s"], **attrs)], [numpy_helper.from_array(np.array(target, np.int64), "s")], inputs=image)
+        return model(
+            [node("Reshape", ["x", "s"], **attrs)], [numpy_helper.from_array(np.array(target, np.int64), "s")], inputs=image
+        )
 
     add("16_two_unknown", "S002 S009 S014", reshape([-1, -1]))
     add("16_product", "S014", reshape([7, 7]))
     add("16_overflow", "S002 S005 S014 I004", reshape([2**62, 4]))
     add("16_negative", "S002 S009 S014", reshape([-3, 4]))
     add("16_copy_past_rank", "S002 S009 S014", reshape([1, 4, 8, 8, 0]))
-    add("16_expand_huge", "S001 S002 S005 I004",
-        model([node("Expand", ["x", "s"])], [numpy_helper.from_array(np.array([2**20, 4, 2**20, 8], np.int64), "s")], inputs=image))
-    add("16_tile_huge", "S001 S002 S005 I004",
-        model([node("Tile", ["x", "s"])], [numpy_helper.from_array(np.array([2**40, 1, 1, 1], np.int64), "s")], inputs=image))
-    add("16_constant_of_shape_huge", "S002 S005 I004",
-        model([node("ConstantOfShape", ["s"])], [numpy_helper.from_array(np.array([2**40], np.int64), "s")]))
+    add(
+        "16_expand_huge",
+        "S001 S002 S005 I004",
+        model(
+            [node("Expand", ["x", "s"])],
+            [numpy_helper.from_array(np.array([2**20, 4, 2**20, 8], np.int64), "s")],
+            inputs=image,
+        ),
+    )
+    add(
+        "16_tile_huge",
+        "S001 S002 S005 I004",
+        model(
+            [node("Tile", ["x", "s"])], [numpy_helper.from_array(np.array([2**40, 1, 1, 1], np.int64), "s")], inputs=image
+        ),
+    )
+    add(
+        "16_constant_of_shape_huge",
+        "S002 S005 I004",
+        model([node("ConstantOfShape", ["s"])], [numpy_helper.from_array(np.array([2**40], np.int64), "s")]),
+    )
     # 17: control flow
-    body = helper.make_graph([node("Identity", ["c"], ["c2"]), node("Identity", ["v"], ["v2"])], "b",
-                             [value("i", [], T.INT64), value("c", [], T.BOOL), value("v", [2, 3])],
-                             [value("c2", [], T.BOOL), value("v2", [2, 3])])
+    body = helper.make_graph(
+        [node("Identity", ["c"], ["c2"]), node("Identity", ["v"], ["v2"])],
+        "b",
+        [value("i", [], T.INT64), value("c", [], T.BOOL), value("v", [2, 3])],
+        [value("c2", [], T.BOOL), value("v2", [2, 3])],
+    )
     add("17_endless_loop", "I008 I021", model([node("Loop", ["", "", "x"], ["y"], body=body)]))
-    add("17_if_at_run_time", "I021", model([node("If", ["c"], ["y"], then_branch=then, else_branch=then)],
-                                           inputs=[value("x", [2]), value("c", [], T.BOOL)]))
+    add(
+        "17_if_at_run_time",
+        "I021",
+        model(
+            [node("If", ["c"], ["y"], then_branch=then, else_branch=then)], inputs=[value("x", [2]), value("c", [], T.BOOL)]
+        ),
+    )
     # 18: versions and operators
-    add("18_unknown_ops", "I008", model([node("Foo", name="n1", outputs=["a"]), node("Bar", ["a"], name="n2", domain="z")],
-                                        domains=[("z", 1)]))
+    add(
+        "18_unknown_ops",
+        "I008",
+        model([node("Foo", name="n1", outputs=["a"]), node("Bar", ["a"], name="n2", domain="z")], domains=[("z", 1)]),
+    )
     add("18_unimported_domain", "I008", model([node("Bar", domain="z")]))
     add("18_opset_0", "I007", model([node("Relu")], opset=0))
     add("18_opset_999", "I007", model([node("Relu")], opset=999))
@@ -256,7 +338,11 @@ def cases():
     invalid = model([node("Nope", name="QQQQ")]).SerializeToString().replace(b"QQQQ", b"\xff\xfe\x80\xc0")
     add("21_invalid_utf8", "I008", invalid)
     bits = struct.pack("<IIII", 0x7FC00000, 0x7F800000, 0x00000001, 0xFF800000)
-    out["21_nan_weights_are_fine"] = ([], {"m.onnx": model([node("Identity", ["w"])], [raw([4], data=bits)]).SerializeToString()}, [])
+    out["21_nan_weights_are_fine"] = (
+        [],
+        {"m.onnx": model([node("Identity", ["w"])], [raw([4], data=bits)]).SerializeToString()},
+        [],
+    )
     return out
 
 

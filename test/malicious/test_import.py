@@ -1,4 +1,5 @@
 """Any bytes end in a module or in one coded line: status 2, no output, no crash, quickly and in little memory."""
+
 import os
 import pathlib
 import subprocess
@@ -35,11 +36,13 @@ def test_case(name, tmp_path):
 
 
 def small_model():
-    from onnx import TensorProto as T
     from onnx import helper, numpy_helper
 
     w = numpy_helper.from_array(np.arange(300, dtype=np.float32).reshape(3, 100), "w")
-    nodes = [helper.make_node("MatMul", ["x", "w"], ["a"], name="product"), helper.make_node("Softmax", ["a"], ["y"], axis=1)]
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["a"], name="product"),
+        helper.make_node("Softmax", ["a"], ["y"], axis=1),
+    ]
     graph = helper.make_graph(nodes, "g", [make.value("x", ["n", 3])], [make.value("y", ["n", 100])], [w])
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
     made.ir_version = 8
@@ -124,8 +127,16 @@ def test_limits(tmp_path):
     """Each limit: at it, and one past it."""
     (tmp_path / "m.onnx").write_bytes(small_model())
     size = len(small_model())
-    for flag, right in (("--limit-file-bytes", size), ("--limit-nodes", 4), ("--limit-initializers", 1), ("--limit-depth", 6),
-                        ("--limit-rank", 2), ("--limit-dim", 100), ("--limit-elements", 300), ("--limit-name-bytes", 7)):
+    for flag, right in (
+        ("--limit-file-bytes", size),
+        ("--limit-nodes", 4),
+        ("--limit-initializers", 1),
+        ("--limit-depth", 6),
+        ("--limit-rank", 2),
+        ("--limit-dim", 100),
+        ("--limit-elements", 300),
+        ("--limit-name-bytes", 7),
+    ):
         status, _, err = mopt("import", tmp_path / "m.onnx", "-o", tmp_path / "a.mlir", flag, right)
         assert status == 0, (flag, err)
         status, _, err = mopt("import", tmp_path / "m.onnx", "-o", tmp_path / "b.mlir", flag, right - 1)
@@ -143,8 +154,11 @@ def test_file_that_is_cut_while_mapped(tmp_path):
     onnx.save(make.model([make.node("Identity", ["w"])], [tensor]), tmp_path / "m.onnx")
     for delay in (0.0, 0.005, 0.01, 0.02, 0.05):
         (tmp_path / "w.bin").write_bytes(bytes(4 * n))
-        process = subprocess.Popen([compiler(), "import", str(tmp_path / "m.onnx"), "-o", str(tmp_path / "m.mlir")],
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            [compiler(), "import", str(tmp_path / "m.onnx"), "-o", str(tmp_path / "m.mlir")],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         time.sleep(delay)
         os.truncate(tmp_path / "w.bin", 100)
         assert process.wait(60) in (0, 2)
@@ -155,7 +169,9 @@ def test_sources_have_no_unchecked_ends():
     root = pathlib.Path(__file__).resolve().parents[2] / "lib" / "Import"
     import re
 
-    forbidden = re.compile(r"\bassert\(|\babort\(|llvm_unreachable|(?<!dyn_)(?<!_)\bcast<|\bfopen\(|ifstream|report_fatal_error")
+    forbidden = re.compile(
+        r"\bassert\(|\babort\(|llvm_unreachable|(?<!dyn_)(?<!_)\bcast<|\bfopen\(|ifstream|report_fatal_error"
+    )
     for path in sorted(root.glob("*.[ch]*")):
         for number, line in enumerate(path.read_text().splitlines(), 1):
             assert not forbidden.search(line.split("//")[0]), f"{path.name}:{number}: {line}"

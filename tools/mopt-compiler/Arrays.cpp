@@ -14,8 +14,8 @@ static TensorData toTensor(Array &&array) {
   return tensor;
 }
 
-static mopt_tensor fromTensor(const TensorData &tensor) {
-  mopt_tensor t = {};
+static mopt_array fromTensor(const TensorData &tensor) {
+  mopt_array t = {};
   t.data = const_cast<uint8_t *>(tensor.bytes.data());
   t.bytes = tensor.bytes.size();
   t.dtype = static_cast<uint32_t>(tensor.dtype);
@@ -25,13 +25,14 @@ static mopt_tensor fromTensor(const TensorData &tensor) {
   return t;
 }
 
-static TensorData copyOf(const mopt_tensor &t) {
+static TensorData copyOf(const mopt_array &t) {
   auto *data = static_cast<const uint8_t *>(t.data);
   std::vector<uint8_t> bytes(data, data + (data ? t.bytes : 0));
   return TensorData::own(static_cast<int32_t>(t.dtype), ArrayRef<int64_t>(t.dims, t.rank), std::move(bytes));
 }
 
-bool readInputArrays(const std::string &path, func::FuncOp func, std::map<std::string, TensorData> &inputs, std::string &error) {
+bool readInputArrays(const std::string &path, func::FuncOp func, std::map<std::string, TensorData> &inputs,
+                     std::string &error) {
   try {
     NpzReader reader(path);
     for (unsigned i = 0; i < func.getNumArguments(); ++i) {
@@ -64,7 +65,8 @@ bool writeArrays(const std::string &path, ArrayRef<std::pair<std::string, Tensor
 }
 
 bool runArtifact(const std::string &path, const std::map<std::string, TensorData> &inputs,
-                 std::vector<std::pair<std::string, TensorData>> &outputs, std::vector<StepValue> *values, std::string &error) {
+                 std::vector<std::pair<std::string, TensorData>> &outputs, std::vector<StepValue> *values,
+                 std::string &error) {
   try {
     Model model = loadModel(path);
     Pool pool = makePool(1);
@@ -77,7 +79,7 @@ bool runArtifact(const std::string &path, const std::map<std::string, TensorData
     check(mopt_session_create(model.get(), &options, &raw, &detail), detail);
     Session session(raw);
     for (const auto &[name, tensor] : inputs) {
-      mopt_tensor t = fromTensor(tensor);
+      mopt_array t = fromTensor(tensor);
       check(mopt_session_set_input_by_name(raw, name.c_str(), &t, &detail), detail);
     }
     check(mopt_session_run(raw, nullptr, &detail), detail);
@@ -85,7 +87,7 @@ bool runArtifact(const std::string &path, const std::map<std::string, TensorData
     mopt_model_get_info(model.get(), &info);
     for (uint32_t i = 0; i < info.noutputs; ++i) {
       mopt_tensor_info output;
-      mopt_tensor t;
+      mopt_array t;
       check(mopt_model_output(model.get(), i, &output), detail);
       check(mopt_session_output(raw, i, &t, &detail), detail);
       outputs.push_back({output.name, copyOf(t)});
@@ -96,7 +98,7 @@ bool runArtifact(const std::string &path, const std::map<std::string, TensorData
       // A step of several results may have its names in several orders; only single ones are compared.
       if (step.nwritten != 1 || step.noperands == 0)
         continue;
-      mopt_tensor t;
+      mopt_array t;
       if (mopt_session_buffer(raw, static_cast<uint32_t>(step.operands[step.noperands - 1]), &t, &detail) == MOPT_OK)
         values->push_back({step.nodes ? step.nodes : "", copyOf(t)});
     }

@@ -9,7 +9,8 @@ namespace mopt::tool {
 
 /// Arrays of a file for the inputs of `func`, each read as the input's element type. False, with a message, when one is
 /// missing or does not fit.
-bool readInputArrays(const std::string &path, func::FuncOp func, std::map<std::string, TensorData> &inputs, std::string &error);
+bool readInputArrays(const std::string &path, func::FuncOp func, std::map<std::string, TensorData> &inputs,
+                     std::string &error);
 bool writeArrays(const std::string &path, ArrayRef<std::pair<std::string, TensorData>> arrays, std::string &error);
 
 /// Runs an artifact in this process. `values` gets what each step wrote, by ONNX node names (one a line), in the order of
@@ -19,7 +20,8 @@ struct StepValue {
   TensorData value;
 };
 bool runArtifact(const std::string &path, const std::map<std::string, TensorData> &inputs,
-                 std::vector<std::pair<std::string, TensorData>> &outputs, std::vector<StepValue> *values, std::string &error);
+                 std::vector<std::pair<std::string, TensorData>> &outputs, std::vector<StepValue> *values,
+                 std::string &error);
 
 } // namespace mopt::tool
 #endif

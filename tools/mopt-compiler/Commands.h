@@ -6,8 +6,8 @@
 #ifndef MOPT_TOOLS_COMPILER_COMMANDS_H
 #define MOPT_TOOLS_COMPILER_COMMANDS_H
 
-#include "mopt/Import/Import.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mopt/Import/Import.h"
 #include <CLI/CLI.hpp>
 
 namespace mopt::tool {

@@ -1,7 +1,7 @@
 //===- Compile.cpp - `mopt-compiler compile` ----------------------------------------------------------------------===//
+#include "mopt/Pipelines/Compile.h"
 #include "Commands.h"
 #include "mopt/Package/Package.h"
-#include "mopt/Pipelines/Compile.h"
 #include "mopt/Pipelines/Pipelines.h"
 #include "mopt/Transforms/Passes.h"
 #include "llvm/Support/Format.h"
@@ -61,9 +61,12 @@ void addCompile(CLI::App &app, int &status) {
   CLI::App *command = app.add_subcommand("compile", "ONNX model or mopt module to a native artifact");
   command->add_option("model", options->input, "ONNX model (.onnx) or mopt module (.mlir)")->required();
   command->add_option("-o,--output", options->compile.output, "what to write, for example M.so")->required();
-  command->add_option("--triple", options->compile.triple, "machine to compile for; default: this one; example aarch64-linux-gnu");
+  command->add_option("--triple", options->compile.triple,
+                      "machine to compile for; default: this one; example aarch64-linux-gnu");
   command->add_option("--cpu", options->compile.cpu, "native, x86-64-v2, x86-64-v3, x86-64-v4 or an LLVM CPU name");
-  command->add_option("--to", options->compile.toPhase, "stop after a phase: imported, normalized, pruned, quantized, fused, grouped, kernels, buffers, llvm")
+  command
+      ->add_option("--to", options->compile.toPhase,
+                   "stop after a phase: imported, normalized, pruned, quantized, fused, grouped, kernels, buffers, llvm")
       ->capture_default_str();
   command->add_option("--emit", options->compile.emit, "so, obj, llvm, asm or mlir")->capture_default_str();
   command->add_option("--report", options->report, "write times and sizes as JSON");

@@ -1,6 +1,6 @@
 //===- Export.cpp - `mopt-compiler export` ------------------------------------------------------------------------===//
-#include "Commands.h"
 #include "mopt/Import/Export.h"
+#include "Commands.h"
 
 namespace mopt::tool {
 namespace {
@@ -21,8 +21,9 @@ void addExport(CLI::App &app, int &status) {
   CLI::App *command = app.add_subcommand("export", "mopt module to a standard ONNX model");
   command->add_option("module", options->input, "mopt module, or an ONNX model")->required();
   command->add_option("-o,--output", options->output, "ONNX model")->required();
-  command->add_option("--single-file-bytes", options->exporting.singleFileBytes,
-                      "larger models get their weights in a file beside")
+  command
+      ->add_option("--single-file-bytes", options->exporting.singleFileBytes,
+                   "larger models get their weights in a file beside")
       ->capture_default_str();
   bindImportOptions(*command, options->import);
   command->callback([options, &status] { status = run(*options); });

@@ -1,7 +1,7 @@
 //===- Inspect.cpp - `mopt-compiler inspect` ----------------------------------------------------------------------===//
 #include "Commands.h"
-#include "mopt/Dialect/Mopt/Mopt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mopt/Dialect/Mopt/Mopt.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 

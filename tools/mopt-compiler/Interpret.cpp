@@ -59,7 +59,8 @@ void addInterpret(CLI::App &app, int &status) {
   command->add_option("model", options->model, "ONNX model or mopt module")->required();
   command->add_option("--inputs", options->inputs, "arrays by input name (.npz)")->required();
   command->add_option("--outputs", options->outputs, "where the outputs go (.npz)")->required();
-  command->add_option("--to", options->phase, "run the passes up to this phase before, at most `grouped`")->capture_default_str();
+  command->add_option("--to", options->phase, "run the passes up to this phase before, at most `grouped`")
+      ->capture_default_str();
   command->add_option("--seconds", options->seconds, "give up after this time; 0: never")->capture_default_str();
   bindImportOptions(*command, options->import);
   command->callback([options, &status] { status = run(*options); });

@@ -6,11 +6,11 @@
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "Arrays.h"
 #include "Commands.h"
+#include "mlir/IR/OperationSupport.h"
+#include "mlir/Pass/PassInstrumentation.h"
 #include "mopt/Analysis/Compare.h"
 #include "mopt/Pipelines/Compile.h"
 #include "mopt/Pipelines/Pipelines.h"
-#include "mlir/IR/OperationSupport.h"
-#include "mlir/Pass/PassInstrumentation.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -83,7 +83,8 @@ public:
     Interpreter interpreter(before.getContext());
     (void)interpreter.evaluate(func, inputs, [&](Operation *op, ArrayRef<TensorData> results) {
       for (auto [result, tensor] : llvm::zip_equal(op->getResults(), results))
-        if (auto key = keys.find(result); key != keys.end() && bytes + int64_t(tensor.bytes.size()) <= options.compareBytes) {
+        if (auto key = keys.find(result);
+            key != keys.end() && bytes + int64_t(tensor.bytes.size()) <= options.compareBytes) {
           bytes += tensor.bytes.size();
           kept[key->second] = tensor;
         }
@@ -205,10 +206,12 @@ int verifyArtifact(Verifier &verifier, ModuleOp module) {
       auto expected = byNode.find(StringRef(value.nodes).rtrim('\n').rsplit('\n').second.str());
       if (expected == byNode.end())
         expected = byNode.find(StringRef(value.nodes).rtrim('\n').str());
-      if (expected == byNode.end() || expected->second.dtype != value.value.dtype || expected->second.dims != value.value.dims)
+      if (expected == byNode.end() || expected->second.dtype != value.value.dtype ||
+          expected->second.dims != value.value.dims)
         continue;
       if (auto difference = compare(value.value, expected->second, verifier.options.tolerance)) {
-        llvm::errs() << "  first node that differs: '" << expected->first << "', " << difference->text(value.value.dims) << "\n";
+        llvm::errs() << "  first node that differs: '" << expected->first << "', " << difference->text(value.value.dims)
+                     << "\n";
         break;
       }
     }
@@ -264,13 +267,15 @@ void addVerify(CLI::App &app, int &status) {
   CLI::App *command = app.add_subcommand("verify", "run a model after every pass and find the first that changes it");
   command->add_option("model", options->model, "ONNX model or mopt module")->required();
   command->add_option("--inputs", options->inputs, "arrays by input name (.npz)")->required();
-  command->add_option("--rtol", options->tolerance.rtol, "allowed error relative to the value; default by type, float32 1e-3");
+  command->add_option("--rtol", options->tolerance.rtol,
+                      "allowed error relative to the value; default by type, float32 1e-3");
   command->add_option("--atol", options->tolerance.atol,
                       "allowed error relative to the largest value of the tensor; default by type, float32 1e-4");
   command->add_flag("--no-artifact", options->noArtifact, "stop at phase grouped: do not compile and run");
   bindImportOptions(*command, options->import);
-  command->footer("Exit status: 0 all passes keep the outputs, 3 one does not (it is named), 2 the model or the inputs are at "
-                  "fault.\nExample: mopt verify model.onnx --inputs sample.npz");
+  command->footer(
+      "Exit status: 0 all passes keep the outputs, 3 one does not (it is named), 2 the model or the inputs are at "
+      "fault.\nExample: mopt verify model.onnx --inputs sample.npz");
   command->callback([options, &status] { status = run(*options); });
 }
 

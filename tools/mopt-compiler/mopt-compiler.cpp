@@ -1,7 +1,7 @@
 //===- mopt-compiler.cpp - commands that need the compiler --------------------------------------------------------===//
 #include "Commands.h"
-#include "mopt/Dialect/Mopt/Mopt.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mopt/Dialect/Mopt/Mopt.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace mopt::tool {
@@ -47,17 +47,18 @@ Context::Context() {
 }
 
 void bindImportOptions(CLI::App &command, ImportOptions &options) {
-  command.add_option_function<std::vector<std::string>>(
-             "--shape",
-             [&options](const std::vector<std::string> &texts) {
-               for (const std::string &text : texts)
-                 if (!parseShapeOption(text, options))
-                   throw CLI::ValidationError("--shape", "expected NAME=SIZExSIZE..., found '" + text + "'");
-             },
-             "sizes of an input, as x=1x3x224x224; '?' keeps an axis")
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--shape",
+          [&options](const std::vector<std::string> &texts) {
+            for (const std::string &text : texts)
+              if (!parseShapeOption(text, options))
+                throw CLI::ValidationError("--shape", "expected NAME=SIZExSIZE..., found '" + text + "'");
+          },
+          "sizes of an input, as x=1x3x224x224; '?' keeps an axis")
       ->take_all();
   command.add_flag("--overridable-inputs", options.overridableInputs, "keep initializers that are inputs as inputs");
-#define MOPT_LIMIT(field, flag, value, text)                                                                           \
+#define MOPT_LIMIT(field, flag, value, text)                                                                                \
   command.add_option("--" flag, options.limits.field, text)->capture_default_str()->group("Limits");
   MOPT_IMPORT_LIMITS(MOPT_LIMIT)
 #undef MOPT_LIMIT

@@ -5,10 +5,10 @@
 // Weights stay handles: run it in the folder of the weight file.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
-#include "mopt/Pipelines/Pipelines.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "mopt/Pipelines/Pipelines.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;

@@ -71,7 +71,7 @@ AttrRow describe(const Operator &op, const NamedAttribute &named) {
 }
 
 bool isOptionalValue(const NamedTypeConstraint &value) {
-  return StringRef(value.constraint.getDefName()).starts_with("O_") || value.constraint.getDef().isSubClassOf("Opt") ;
+  return StringRef(value.constraint.getDefName()).starts_with("O_") || value.constraint.getDef().isSubClassOf("Opt");
 }
 
 std::vector<const Record *> records(const RecordKeeper &keeper) {
@@ -135,9 +135,9 @@ void emitOpTable(const RecordKeeper &keeper, raw_ostream &os) {
     list << "  {\"mopt." << mnemonic << "\", \"" << mnemonic << "\", OpKind::" << record->getValueAsString("kind")
          << ", UnitKind::" << record->getValueAsDef("units")->getValueAsString("kind") << ", \""
          << record->getValueAsString("scalar") << "\", \"" << record->getValueAsString("index") << "\", \""
-         << record->getValueAsString("quantClass") << "\", \"" << record->getValueAsString("numericClass") << "\", "
-         << id << "Operands, " << op.getNumOperands() << ", " << id << "Results, " << op.getNumResults() << ", " << id
-         << "Attrs, " << attributes << ", " << id << "Onnx, " << ranges.size() << ", MOPT_REFERENCE("
+         << record->getValueAsString("quantClass") << "\", \"" << record->getValueAsString("numericClass") << "\", " << id
+         << "Operands, " << op.getNumOperands() << ", " << id << "Results, " << op.getNumResults() << ", " << id << "Attrs, "
+         << attributes << ", " << id << "Onnx, " << ranges.size() << ", MOPT_REFERENCE("
          << (isStructure(record) ? "none" : mnemonic) << ")},\n";
   }
   os << "static constexpr OpRow opRows[] = {\n" << list.str() << "};\n";
@@ -164,14 +164,16 @@ void emitSlots(const RecordKeeper &keeper, raw_ostream &os) {
     if (!rows.empty()) {
       os << "enum {";
       for (auto [i, row] : enumerate(rows))
-        os << (i ? ", " : " ") << "MOPT_" << upper(mnemonic) << "_" << upper(row.name) << " = " << i << " /* " << row.kind << " */";
+        os << (i ? ", " : " ") << "MOPT_" << upper(mnemonic) << "_" << upper(row.name) << " = " << i << " /* " << row.kind
+           << " */";
       os << " };\n";
       for (const AttrRow &row : rows) {
         if (row.choices.empty())
           continue;
         os << "enum {";
         for (auto [i, choice] : enumerate(row.choices))
-          os << (i ? ", " : " ") << "MOPT_" << upper(mnemonic) << "_" << upper(row.name) << "_" << upper(choice) << " = " << i;
+          os << (i ? ", " : " ") << "MOPT_" << upper(mnemonic) << "_" << upper(row.name) << "_" << upper(choice) << " = "
+             << i;
         os << " };\n";
       }
     }
@@ -237,7 +239,8 @@ void emitCoverage(const RecordKeeper &keeper, raw_ostream &os) {
              (until ? std::to_string(until) : "newest") + " -> `mopt." + record->getValueAsString("opName").str() + "`";
     }
   os << "# ONNX operators that are read\n\nGenerated from the op records; versions are operator versions of the default "
-        "domain. Operators that ONNX defines by a function body are read through that body.\n\n| operator | versions |\n|---|---|\n";
+        "domain. Operators that ONNX defines by a function body are read through that body.\n\n| operator | versions "
+        "|\n|---|---|\n";
   for (const auto &[name, text] : rows)
     os << "| " << name << " | " << text << " |\n";
 }

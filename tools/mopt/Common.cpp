@@ -49,8 +49,8 @@ Bytes::Bytes(uint64_t size) : bytes(size) {
 }
 void Bytes::Release::operator()(uint8_t *p) const { munmap(p, mapped); }
 
-mopt_tensor asTensor(const Array &array) {
-  mopt_tensor t = {};
+mopt_array asTensor(const Array &array) {
+  mopt_array t = {};
   t.data = array.bytes.data();
   t.bytes = array.bytes.size();
   t.dtype = array.dtype;
@@ -97,17 +97,17 @@ std::string dimsText(const mopt_model *model, const mopt_tensor_info &info) {
   return text + "]";
 }
 
-std::vector<mopt_tensor> inputShapes(const mopt_model *model, const Shapes &shapes) {
+std::vector<mopt_array> inputShapes(const mopt_model *model, const Shapes &shapes) {
   mopt_model_info info;
   mopt_model_get_info(model, &info);
   for (auto &given : shapes)
     if (mopt_model_find_input(model, given.first.c_str()) < 0)
       failInput("MOPT-T003: --shape " + printable(given.first) + ": the model has no such input");
-  std::vector<mopt_tensor> all;
+  std::vector<mopt_array> all;
   for (uint32_t i = 0; i < info.ninputs; ++i) {
     mopt_tensor_info input;
     mopt_model_input(model, i, &input);
-    mopt_tensor t = {};
+    mopt_array t = {};
     t.dtype = input.dtype;
     auto given = shapes.find(input.name);
     if (given != shapes.end()) {
@@ -157,7 +157,7 @@ static void fillFloats(uint32_t dtype, uint8_t *p, uint64_t bytes, uint64_t &sta
 
 std::vector<Array> makeInputs(const mopt_model *model, const Shapes &shapes, uint64_t seed) {
   std::vector<Array> inputs;
-  for (const mopt_tensor &shape : inputShapes(model, shapes)) {
+  for (const mopt_array &shape : inputShapes(model, shapes)) {
     Array a;
     a.dtype = shape.dtype;
     a.dims.assign(shape.dims, shape.dims + shape.rank);
@@ -214,7 +214,7 @@ std::vector<Array> readInputs(const mopt_model *model, const std::string &path) 
 void bindInputs(mopt_session *session, const std::vector<Array> &inputs) {
   mopt_error error;
   for (uint32_t i = 0; i < inputs.size(); ++i) {
-    mopt_tensor t = asTensor(inputs[i]);
+    mopt_array t = asTensor(inputs[i]);
     check(mopt_session_set_input(session, i, &t, &error), error);
   }
 }

@@ -63,13 +63,13 @@ struct Array {
   std::vector<int64_t> dims;
   Bytes bytes;
 };
-mopt_tensor asTensor(const Array &array);
+mopt_array asTensor(const Array &array);
 
 // "x=1x3x224x224" -> {x: [1,3,224,224]}; "s=" is a scalar.
 using Shapes = std::map<std::string, std::vector<int64_t>>;
 Shapes parseShapes(const std::vector<std::string> &texts);
 // One tensor (without data) an input, from `shapes` or from the model where it fixes all sizes.
-std::vector<mopt_tensor> inputShapes(const mopt_model *model, const Shapes &shapes);
+std::vector<mopt_array> inputShapes(const mopt_model *model, const Shapes &shapes);
 // The same inputs in every run and on every machine: floats uniform in [-1, 1), integers and bools 0 or 1.
 std::vector<Array> makeInputs(const mopt_model *model, const Shapes &shapes, uint64_t seed);
 // Inputs in the model's order from an .npz file.

@@ -104,7 +104,7 @@ json inspect(const InspectOptions &o, mopt_model *model) {
   if (known) {
     Pool pool = makePool(1);
     Session session = makeSession(model, pool.get());
-    std::vector<mopt_tensor> shapes = inputShapes(model, parseShapes(o.shapes));
+    std::vector<mopt_array> shapes = inputShapes(model, parseShapes(o.shapes));
     mopt_memory m;
     mopt_error error;
     check(mopt_session_plan(session.get(), shapes.data(), static_cast<uint32_t>(shapes.size()), &m, &error), error);

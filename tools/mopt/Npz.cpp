@@ -293,7 +293,7 @@ void writeNpz(const std::string &path, const std::vector<NamedTensor> &arrays) {
   std::vector<Bytes> unpacked(arrays.size());
   bool ok = true;
   for (size_t i = 0; i < arrays.size() && ok; ++i) {
-    const mopt_tensor &t = arrays[i].tensor;
+    const mopt_array &t = arrays[i].tensor;
     const uint8_t *data = static_cast<const uint8_t *>(t.data);
     uint64_t bytes = t.bytes, count = 1;
     std::string dims;

@@ -30,7 +30,7 @@ private:
 
 struct NamedTensor {
   std::string name;
-  mopt_tensor tensor;
+  mopt_array tensor;
 };
 // Written aside and renamed. The same arrays give the same bytes.
 void writeNpz(const std::string &path, const std::vector<NamedTensor> &arrays);

@@ -14,11 +14,11 @@ struct Tolerance {
 };
 
 struct Difference {
-  std::string what;      // of types or sizes, when these differ; else empty
-  int64_t index = -1;    // of the worst element, flat
+  std::string what;   // of types or sizes, when these differ; else empty
+  int64_t index = -1; // of the worst element, flat
   double got = 0, expected = 0;
-  double excess = 0;     // error / allowed error
-  int64_t count = 0;     // elements out of tolerance
+  double excess = 0;                              // error / allowed error
+  int64_t count = 0;                              // elements out of tolerance
   std::string text(ArrayRef<int64_t> dims) const; // "element [0, 3]: got 1, expected 2; 5 elements are out of tolerance"
 };
 /// The worst element out of tolerance, or nothing. NaN equals NaN, and an infinity the same infinity.

@@ -7,8 +7,8 @@
 #ifndef MOPT_ANALYSIS_INTERPRETER_H
 #define MOPT_ANALYSIS_INTERPRETER_H
 
-#include "mopt/Dialect/Mopt/Mopt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mopt/Dialect/Mopt/Mopt.h"
 #include "llvm/ADT/StringMap.h"
 #include <chrono>
 #include <map>

@@ -11,14 +11,14 @@ namespace mopt {
 
 /// A CPU to compile for, resolved from --triple and --cpu. `cpu` may be "native", an x86-64 level or an LLVM CPU name.
 struct TargetSpec {
-  std::string triple;       // normalized, "x86_64-unknown-linux-gnu"
-  std::string cpu;          // LLVM name of the instruction set: only what cpuBits can name, so that the loader's check is complete
-  std::string features;     // LLVM features, "+avx2,+fma"
-  uint64_t cpuBits = 0;     // mopt_cpu bits the artifact needs
-  uint16_t machine = 0;     // ELF e_machine
+  std::string triple; // normalized, "x86_64-unknown-linux-gnu"
+  std::string cpu;    // LLVM name of the instruction set: only what cpuBits can name, so that the loader's check is complete
+  std::string features; // LLVM features, "+avx2,+fma"
+  uint64_t cpuBits = 0; // mopt_cpu bits the artifact needs
+  uint16_t machine = 0; // ELF e_machine
   unsigned vectorBits = 128;
   unsigned pageBytes = 4096; // alignment of segments; 64 KiB on AArch64, where kernels with such pages exist
-  std::string tune;         // LLVM name of the CPU to schedule for
+  std::string tune;          // LLVM name of the CPU to schedule for
 
   /// `triple` empty: this machine. `cpu` empty: native if the triple is this machine's, else x86-64-v3 or generic.
   /// Nothing, with a reason that says what is possible, when the triple or CPU is not supported.

@@ -2,8 +2,6 @@
 #ifndef MOPT_CONVERSION_CONVERSION_H
 #define MOPT_CONVERSION_CONVERSION_H
 
-#include "mopt/Dialect/Kernel/Kernel.h"
-#include "mopt/Package/Plan.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -12,6 +10,8 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "mopt/Dialect/Kernel/Kernel.h"
+#include "mopt/Package/Plan.h"
 
 namespace mopt {
 #define GEN_PASS_DECL

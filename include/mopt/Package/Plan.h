@@ -59,7 +59,7 @@ struct Plan {
   std::vector<PlanWeight> weights; // ascending, not overlapping
   uint64_t weightBytes = 0;
   std::deque<std::vector<uint8_t>> owned; // bytes of small constants that `weights` points to
-  std::string modelName, modelHash; // for the manifest
+  std::string modelName, modelHash;       // for the manifest
 };
 
 } // namespace mopt

@@ -2,8 +2,8 @@
 #ifndef MOPT_PIPELINES_COMPILE_H
 #define MOPT_PIPELINES_COMPILE_H
 
-#include "mopt/Support/LLVM.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mopt/Support/LLVM.h"
 #include <functional>
 #include <string>
 #include <vector>
@@ -11,8 +11,8 @@
 namespace mopt {
 
 struct CompileOptions {
-  std::string triple; // empty: this machine
-  std::string cpu;    // empty: native here, a baseline elsewhere; see TargetSpec
+  std::string triple;           // empty: this machine
+  std::string cpu;              // empty: native here, a baseline elsewhere; see TargetSpec
   std::string toPhase = "llvm"; // stop after this phase
   std::string emit = "so";      // so, obj, llvm, asm, mlir (step functions); nothing is written before phase llvm
   std::string output;           // path

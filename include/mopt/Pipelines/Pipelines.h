@@ -2,10 +2,10 @@
 #ifndef MOPT_PIPELINES_PIPELINES_H
 #define MOPT_PIPELINES_PIPELINES_H
 
-#include "mopt/Support/LLVM.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Pass/PassManager.h"
+#include "mopt/Support/LLVM.h"
 
 namespace mopt {
 

@@ -187,18 +187,18 @@ MOPT_API mopt_code mopt_session_create(mopt_model *model, const mopt_session_opt
                                        mopt_error *error);
 MOPT_API void mopt_session_free(mopt_session *session);
 
-typedef struct mopt_tensor {
+typedef struct mopt_array {
   void *data;
   uint64_t bytes; /* of data; must be what dtype and dims say */
   uint32_t dtype, rank;
   int64_t dims[MOPT_MAX_RANK];
-} mopt_tensor;
+} mopt_array;
 
 /* Uses the caller's memory until it is replaced: no copy if data is MOPT_ALIGNMENT bytes aligned, else one copy a run.
  * Only read. data may be NULL if the tensor is empty. The memory must live as long as the session may run with it. */
-MOPT_API mopt_code mopt_session_set_input(mopt_session *session, uint32_t index, const mopt_tensor *tensor,
+MOPT_API mopt_code mopt_session_set_input(mopt_session *session, uint32_t index, const mopt_array *tensor,
                                           mopt_error *error);
-MOPT_API mopt_code mopt_session_set_input_by_name(mopt_session *session, const char *name, const mopt_tensor *tensor,
+MOPT_API mopt_code mopt_session_set_input_by_name(mopt_session *session, const char *name, const mopt_array *tensor,
                                                   mopt_error *error);
 /* Lets the run write output `index` to the caller's memory of `capacity` bytes (no copy if aligned as above).
  * data NULL, the default: the session owns the memory, which the next run overwrites. */
@@ -207,7 +207,7 @@ MOPT_API mopt_code mopt_session_set_output(mopt_session *session, uint32_t index
 
 /* Allocates everything that runs with inputs up to these shapes need: afterwards they allocate nothing. `shapes` has one
  * entry an input; data and bytes are ignored. Sizes that depend on data are not known here and stay out. */
-MOPT_API mopt_code mopt_session_reserve(mopt_session *session, const mopt_tensor *shapes, uint32_t nshapes,
+MOPT_API mopt_code mopt_session_reserve(mopt_session *session, const mopt_array *shapes, uint32_t nshapes,
                                         mopt_error *error);
 
 typedef struct mopt_run_options {
@@ -227,11 +227,11 @@ MOPT_API int64_t mopt_now_ns(void); /* the clock of deadline_ns */
 
 /* Output `index` of the last successful run. The data is the caller's of set_output, or the session's until its next run.
  * After mopt_session_prepare alone: dtype and shape, data NULL; a size that depends on data is -1. */
-MOPT_API mopt_code mopt_session_output(mopt_session *session, uint32_t index, mopt_tensor *tensor, mopt_error *error);
+MOPT_API mopt_code mopt_session_output(mopt_session *session, uint32_t index, mopt_array *tensor, mopt_error *error);
 /* Checks the inputs against each other and plans, without running: afterwards output shapes are known. */
 MOPT_API mopt_code mopt_session_prepare(mopt_session *session, mopt_error *error);
 /* For debugging: what a buffer of the table holds now. Without keep_buffers it may hold a later value's bytes. */
-MOPT_API mopt_code mopt_session_buffer(mopt_session *session, uint32_t buffer, mopt_tensor *tensor, mopt_error *error);
+MOPT_API mopt_code mopt_session_buffer(mopt_session *session, uint32_t buffer, mopt_array *tensor, mopt_error *error);
 /* Chooses the variant with which this session runs a step. 0 is the default. */
 MOPT_API mopt_code mopt_session_set_variant(mopt_session *session, uint32_t step, uint32_t variant, mopt_error *error);
 
@@ -254,7 +254,7 @@ typedef struct mopt_memory { /* bytes of one session */
 /* What the session holds now. Large blocks cost nothing until they are touched. */
 MOPT_API void mopt_session_memory(const mopt_session *session, mopt_memory *memory);
 /* What a run with these shapes would need, allocating nothing: arena and owned outputs (heap: unknown, 0). */
-MOPT_API mopt_code mopt_session_plan(mopt_session *session, const mopt_tensor *shapes, uint32_t nshapes, mopt_memory *memory,
+MOPT_API mopt_code mopt_session_plan(mopt_session *session, const mopt_array *shapes, uint32_t nshapes, mopt_memory *memory,
                                      mopt_error *error);
 /* Value of a symbol in the last prepared shapes or run, -1 if it has none. */
 MOPT_API int64_t mopt_session_symbol(const mopt_session *session, uint32_t symbol);

@@ -23,15 +23,38 @@ typedef int32_t mopt_rel;
 
 /* A size that is known (>= 0), or the value of symbol -(v + 1) (< 0). */
 typedef int64_t mopt_size;
-#define MOPT_SIZE_OF_SYMBOL(i) (-(int64_t)(i)-1)
+#define MOPT_SIZE_OF_SYMBOL(i) (-(int64_t)(i) - 1)
 #define MOPT_SYMBOL_OF_SIZE(v) (-((v) + 1))
 
 /* Element types carry the numbers of ONNX's TensorProto.DataType. */
 enum mopt_dtype {
-  MOPT_UNDEFINED = 0, MOPT_F32 = 1, MOPT_U8 = 2, MOPT_I8 = 3, MOPT_U16 = 4, MOPT_I16 = 5, MOPT_I32 = 6, MOPT_I64 = 7,
-  MOPT_STRING = 8, MOPT_BOOL = 9, MOPT_F16 = 10, MOPT_F64 = 11, MOPT_U32 = 12, MOPT_U64 = 13, MOPT_C64 = 14,
-  MOPT_C128 = 15, MOPT_BF16 = 16, MOPT_F8E4M3FN = 17, MOPT_F8E4M3FNUZ = 18, MOPT_F8E5M2 = 19, MOPT_F8E5M2FNUZ = 20,
-  MOPT_U4 = 21, MOPT_I4 = 22, MOPT_F4E2M1 = 23, MOPT_F8E8M0 = 24, MOPT_U2 = 25, MOPT_I2 = 26
+  MOPT_UNDEFINED = 0,
+  MOPT_F32 = 1,
+  MOPT_U8 = 2,
+  MOPT_I8 = 3,
+  MOPT_U16 = 4,
+  MOPT_I16 = 5,
+  MOPT_I32 = 6,
+  MOPT_I64 = 7,
+  MOPT_STRING = 8,
+  MOPT_BOOL = 9,
+  MOPT_F16 = 10,
+  MOPT_F64 = 11,
+  MOPT_U32 = 12,
+  MOPT_U64 = 13,
+  MOPT_C64 = 14,
+  MOPT_C128 = 15,
+  MOPT_BF16 = 16,
+  MOPT_F8E4M3FN = 17,
+  MOPT_F8E4M3FNUZ = 18,
+  MOPT_F8E5M2 = 19,
+  MOPT_F8E5M2FNUZ = 20,
+  MOPT_U4 = 21,
+  MOPT_I4 = 22,
+  MOPT_F4E2M1 = 23,
+  MOPT_F8E8M0 = 24,
+  MOPT_U2 = 25,
+  MOPT_I2 = 26
 };
 
 /* ---- Symbols: sizes that are known only when a model runs ----
@@ -54,8 +77,17 @@ typedef struct mopt_symbol {
  * zero and a negative result are errors of the run. FLOORDIV and MOD round towards minus infinity.
  * BCAST(a, b): a if b == 1, b if a == 1, a if a == b, else an error ("cannot broadcast"). */
 enum mopt_op {
-  MOPT_X_CONST = 0, MOPT_X_SYM = 1, MOPT_X_ADD = 2, MOPT_X_SUB = 3, MOPT_X_MUL = 4, MOPT_X_FLOORDIV = 5,
-  MOPT_X_CEILDIV = 6, MOPT_X_MOD = 7, MOPT_X_MIN = 8, MOPT_X_MAX = 9, MOPT_X_BCAST = 10
+  MOPT_X_CONST = 0,
+  MOPT_X_SYM = 1,
+  MOPT_X_ADD = 2,
+  MOPT_X_SUB = 3,
+  MOPT_X_MUL = 4,
+  MOPT_X_FLOORDIV = 5,
+  MOPT_X_CEILDIV = 6,
+  MOPT_X_MOD = 7,
+  MOPT_X_MIN = 8,
+  MOPT_X_MAX = 9,
+  MOPT_X_BCAST = 10
 };
 
 /* Conditions on symbols that hold in every run, checked once per shape tuple: `left == right`, as mopt_size. */
@@ -96,19 +128,19 @@ typedef struct mopt_fault {
 } mopt_fault;
 
 typedef struct mopt_call {
-  void *const *buffers;   /* one pointer per operand of the step, in order */
-  int64_t *symbols;       /* all symbols; a step writes only the MOPT_SYM_STEP ones it defines */
+  void *const *buffers; /* one pointer per operand of the step, in order */
+  int64_t *symbols;     /* all symbols; a step writes only the MOPT_SYM_STEP ones it defines */
   int64_t chunk_begin, chunk_end;
-  mopt_fault *fault;      /* written on failure; one per thread */
+  mopt_fault *fault; /* written on failure; one per thread */
   void *reserved;
 } mopt_call;
 
 enum mopt_step_status {
   MOPT_STEP_OK = 0,
-  MOPT_STEP_INDEX = 1,  /* an index is outside the axis: got, limit = size of the axis */
-  MOPT_STEP_SHAPE = 2,  /* a run-time shape does not fit: got, limit = what was expected */
-  MOPT_STEP_VALUE = 3,  /* an operand's value is not allowed (zero stride, zero divisor, repeated axis, ...) */
-  MOPT_STEP_TYPE = 4    /* element type not supported by this function: compiler fault */
+  MOPT_STEP_INDEX = 1, /* an index is outside the axis: got, limit = size of the axis */
+  MOPT_STEP_SHAPE = 2, /* a run-time shape does not fit: got, limit = what was expected */
+  MOPT_STEP_VALUE = 3, /* an operand's value is not allowed (zero stride, zero divisor, repeated axis, ...) */
+  MOPT_STEP_TYPE = 4   /* element type not supported by this function: compiler fault */
 };
 
 enum mopt_step_flags { MOPT_STEP_DEFINES_SYMBOLS = 1 };
@@ -146,10 +178,20 @@ typedef struct mopt_port {
 
 /* CPU features an artifact may need; the loader refuses when one is missing. */
 enum mopt_cpu {
-  MOPT_CPU_X86_64_V2 = 1u << 0, MOPT_CPU_X86_64_V3 = 1u << 1, MOPT_CPU_X86_64_V4 = 1u << 2,
-  MOPT_CPU_AVX512_VNNI = 1u << 3, MOPT_CPU_AVX512_BF16 = 1u << 4, MOPT_CPU_AMX = 1u << 5, MOPT_CPU_FMA = 1u << 6,
-  MOPT_CPU_F16C = 1u << 7, MOPT_CPU_AVX2 = 1u << 8, MOPT_CPU_AVX_VNNI = 1u << 9,
-  MOPT_CPU_NEON = 1u << 16, MOPT_CPU_DOTPROD = 1u << 17, MOPT_CPU_I8MM = 1u << 18, MOPT_CPU_ARM_BF16 = 1u << 19,
+  MOPT_CPU_X86_64_V2 = 1u << 0,
+  MOPT_CPU_X86_64_V3 = 1u << 1,
+  MOPT_CPU_X86_64_V4 = 1u << 2,
+  MOPT_CPU_AVX512_VNNI = 1u << 3,
+  MOPT_CPU_AVX512_BF16 = 1u << 4,
+  MOPT_CPU_AMX = 1u << 5,
+  MOPT_CPU_FMA = 1u << 6,
+  MOPT_CPU_F16C = 1u << 7,
+  MOPT_CPU_AVX2 = 1u << 8,
+  MOPT_CPU_AVX_VNNI = 1u << 9,
+  MOPT_CPU_NEON = 1u << 16,
+  MOPT_CPU_DOTPROD = 1u << 17,
+  MOPT_CPU_I8MM = 1u << 18,
+  MOPT_CPU_ARM_BF16 = 1u << 19,
   MOPT_CPU_ARM_FP16 = 1u << 20
 };
 

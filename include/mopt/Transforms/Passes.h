@@ -2,10 +2,10 @@
 #ifndef MOPT_TRANSFORMS_PASSES_H
 #define MOPT_TRANSFORMS_PASSES_H
 
-#include "mopt/Support/LLVM.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "mopt/Support/LLVM.h"
 #include <map>
 
 namespace mopt {

@@ -1,8 +1,8 @@
 //===- MoptToKernel.cpp - groups of mopt ops become groups of destination-passing ops -----------------------------===//
+#include "mlir/IR/IRMapping.h"
 #include "mopt/Conversion/Conversion.h"
 #include "mopt/Dialect/Mopt/OpTable.h"
 #include "mopt/Transforms/Grouping/Grouping.h"
-#include "mlir/IR/IRMapping.h"
 
 namespace mopt {
 #define GEN_PASS_DEF_CONVERTMOPTTOKERNEL
@@ -116,7 +116,8 @@ private:
     if (root) {
       const OpRow *row = findOp(root);
       for (auto [i, result] : llvm::enumerate(root->getResults()))
-        if (!isa<NoneType>(result.getType()) && (!result.use_empty() || !row->resultRows()[std::min<size_t>(i, row->numResults - 1)].optional))
+        if (!isa<NoneType>(result.getType()) &&
+            (!result.use_empty() || !row->resultRows()[std::min<size_t>(i, row->numResults - 1)].optional))
           written.push_back(result);
     } else {
       llvm::append_range(written, yield.getValues());
@@ -221,7 +222,8 @@ private:
 struct ConvertMoptToKernel : impl::ConvertMoptToKernelBase<ConvertMoptToKernel> {
   void runOnOperation() override {
     for (func::FuncOp function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
-      if (!llvm::hasSingleElement(function.getBody()) || !llvm::all_of(function.getFunctionType().getInputs(), llvm::IsaPred<RankedTensorType>) ||
+      if (!llvm::hasSingleElement(function.getBody()) ||
+          !llvm::all_of(function.getFunctionType().getInputs(), llvm::IsaPred<RankedTensorType>) ||
           !llvm::all_of(function.getFunctionType().getResults(), llvm::IsaPred<RankedTensorType>)) {
         function.emitError("MOPT-C003: a model function has one block and takes and returns ranked tensors");
         return signalPassFailure();

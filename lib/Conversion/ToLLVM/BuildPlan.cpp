@@ -1,7 +1,7 @@
 //===- BuildPlan.cpp - buffers and groups become the table of steps -----------------------------------------------===//
 #include "StepEmitter.h"
-#include "mopt/Support/Checked.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mopt/Support/Checked.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/xxhash.h"
 
@@ -55,8 +55,9 @@ public:
           if (found != symbols.end() && plan.symbols.size() > static_cast<size_t>(found->second))
             return found->second;
           if (!broken)
-            function.emitError() << "MOPT-C006: size '" << size.str() << "' depends on data, not on the shapes of inputs (symbol '"
-                                 << name << "'); give the input that decides it a constant value or a static shape";
+            function.emitError() << "MOPT-C006: size '" << size.str()
+                                 << "' depends on data, not on the shapes of inputs (symbol '" << name
+                                 << "'); give the input that decides it a constant value or a static shape";
           broken = true;
           return int64_t(0);
         },
@@ -146,7 +147,8 @@ private:
       if (function.getArgAttr(argument.getArgNumber(), "mopt.output"))
         continue;
       for (DimExpr dim : dims(argument))
-        if (auto name = dim.asSymbol(); name && symbols.insert({dim.attr(), static_cast<int64_t>(plan.symbols.size())}).second) {
+        if (auto name = dim.asSymbol();
+            name && symbols.insert({dim.attr(), static_cast<int64_t>(plan.symbols.size())}).second) {
           PlanSymbol symbol;
           symbol.name = name->str();
           symbol.kind = MOPT_SYM_INPUT;
@@ -157,7 +159,8 @@ private:
       auto type = dyn_cast<MemRefType>(argument.getType());
       SmallVector<DimExpr> sizes = dims(argument);
       if (!type || static_cast<int64_t>(sizes.size()) != type.getRank())
-        return function.emitError() << "MOPT-C006: argument " << argument.getArgNumber() << " is not a buffer with named sizes";
+        return function.emitError() << "MOPT-C006: argument " << argument.getArgNumber()
+                                    << " is not a buffer with named sizes";
       bool isOutput = static_cast<bool>(function.getArgAttr(argument.getArgNumber(), "mopt.output"));
       auto &ports = isOutput ? plan.outputs : plan.inputs;
       uint32_t number = bufferOf(argument);

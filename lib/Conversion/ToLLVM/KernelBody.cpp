@@ -46,7 +46,8 @@ Value KernelBody::size(ArrayRef<DimExpr> factors) {
 }
 
 Value KernelBody::address(Value base, int64_t bytes) {
-  return LLVM::GEPOp::create(builder, loc, ptrType(), builder.getI8Type(), base, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(bytes)});
+  return LLVM::GEPOp::create(builder, loc, ptrType(), builder.getI8Type(), base,
+                             ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(bytes)});
 }
 void KernelBody::storeAt(Value base, int64_t bytes, Value value) {
   LLVM::StoreOp::create(builder, loc, value, address(base, bytes));
@@ -127,8 +128,9 @@ Value KernelBody::reference(kernel::ReferenceOp op, PlanView &plan) {
   Value attrs = attributes(op.getOp(), op.getAttrs());
   Type p = ptrType(), w = builder.getI64Type(), h = builder.getI32Type();
   LLVM::LLVMFuncOp callee = emitter.declare(("mopt_ref_" + op.getOp()).str(), h, {p, h, p, h, p, w, w, p});
-  return LLVM::CallOp::create(builder, loc, callee,
-                              ValueRange{in, i32(op.getPresent().size()), out, i32(op.getWritten().size()), attrs, begin, end, fault})
+  return LLVM::CallOp::create(
+             builder, loc, callee,
+             ValueRange{in, i32(op.getPresent().size()), out, i32(op.getWritten().size()), attrs, begin, end, fault})
       .getResult();
 }
 
@@ -289,8 +291,9 @@ KernelBody::Scalar KernelBody::load(Value base, Value index, Type element) {
 
 void KernelBody::store(Value base, Value index, Type element, Scalar scalar) {
   if (element.isF16() || element.isBF16()) {
-    LLVM::LLVMFuncOp callee = emitter.declare(element.isF16() ? "mopt_st_f16" : "mopt_st_bf16", LLVM::LLVMVoidType::get(builder.getContext()),
-                                              {ptrType(), builder.getI64Type(), builder.getF32Type()});
+    LLVM::LLVMFuncOp callee =
+        emitter.declare(element.isF16() ? "mopt_st_f16" : "mopt_st_bf16", LLVM::LLVMVoidType::get(builder.getContext()),
+                        {ptrType(), builder.getI64Type(), builder.getF32Type()});
     LLVM::CallOp::create(builder, loc, callee, ValueRange{base, index, scalar.value});
     return;
   }
@@ -339,7 +342,9 @@ KernelBody::Scalar KernelBody::scalarOp(kernel::ScalarOp op, ArrayRef<Scalar> op
   char common = 0;
   for (auto [letter, x] : llvm::zip_equal(arguments, operands))
     if (letter != 'B')
-      common = !common || common == x.kind ? x.kind : (common == 'i' || common == 'u') && (x.kind == 'i' || x.kind == 'u') ? 'i' : 'd';
+      common = !common || common == x.kind                                            ? x.kind
+               : (common == 'i' || common == 'u') && (x.kind == 'i' || x.kind == 'u') ? 'i'
+                                                                                      : 'd';
   if (!common)
     common = 'u';
   SmallVector<Value> values;

@@ -43,11 +43,12 @@ private:
     char kind; // 'f', 'd', 'i', 'u'
   };
   struct Axis {
-    SmallVector<DimExpr> sizes;  // collapsed: their product
-    SmallVector<bool> full; // per operand: whether it moves along this axis
+    SmallVector<DimExpr> sizes; // collapsed: their product
+    SmallVector<bool> full;     // per operand: whether it moves along this axis
   };
   static SmallVector<Axis> collapse(linalg::GenericOp op, PlanView &plan);
-  void innerLoop(linalg::GenericOp op, PlanView &plan, Value lower, Value upper, ArrayRef<Value> offsets, ArrayRef<bool> moves);
+  void innerLoop(linalg::GenericOp op, PlanView &plan, Value lower, Value upper, ArrayRef<Value> offsets,
+                 ArrayRef<bool> moves);
 
   static char naturalKind(Type element);
   Type kindType(char kind);

@@ -11,7 +11,8 @@ constexpr int64_t chunkWork = 1 << 16;
 constexpr int64_t guessedSize = 16;
 
 int64_t guess(DimExpr size) {
-  return size ? size.evaluate([](StringRef) { return std::optional<int64_t>(guessedSize); }).value_or(guessedSize) : guessedSize;
+  return size ? size.evaluate([](StringRef) { return std::optional<int64_t>(guessedSize); }).value_or(guessedSize)
+              : guessedSize;
 }
 
 DimExpr product(ArrayRef<DimExpr> dims, MLIRContext *context) {
@@ -216,8 +217,8 @@ FailureOr<StepCode> StepEmitter::emit(GroupOp group) {
   SmallVector<Type> types(bases.size(), ptr);
   types.append(sizes.size() + 2, i64);
   types.push_back(ptr);
-  auto kernelFunction = LLVM::LLVMFuncOp::create(builder, unknown, "kernel", LLVM::LLVMFunctionType::get(i32, types),
-                                                 LLVM::Linkage::Internal);
+  auto kernelFunction =
+      LLVM::LLVMFuncOp::create(builder, unknown, "kernel", LLVM::LLVMFunctionType::get(i32, types), LLVM::Linkage::Internal);
   for (unsigned i = 0; i < bases.size(); ++i) {
     kernelFunction.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), builder.getUnitAttr());
     kernelFunction.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(), builder.getI64IntegerAttr(MOPT_ALIGNMENT));
@@ -248,7 +249,9 @@ FailureOr<StepCode> StepEmitter::emit(GroupOp group) {
                                         ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
     return LLVM::LoadOp::create(builder, unknown, type, address).getResult();
   };
-  auto constant = [&](int64_t value) { return arith::ConstantOp::create(builder, unknown, builder.getI64IntegerAttr(value)).getResult(); };
+  auto constant = [&](int64_t value) {
+    return arith::ConstantOp::create(builder, unknown, builder.getI64IntegerAttr(value)).getResult();
+  };
   Value buffers = field(call, ptr, offsetof(mopt_call, buffers)), symbols;
   if (!sizes.empty() || !units.asConstant())
     symbols = field(call, ptr, offsetof(mopt_call, symbols));

@@ -2,9 +2,9 @@
 #ifndef MOPT_LIB_CONVERSION_TOLLVM_STEPEMITTER_H
 #define MOPT_LIB_CONVERSION_TOLLVM_STEPEMITTER_H
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mopt/Conversion/Conversion.h"
 #include "mopt/Dialect/Mopt/OpTable.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 

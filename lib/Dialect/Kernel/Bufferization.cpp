@@ -4,10 +4,10 @@
 // copies. An op overwrites its destination and never reads it.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
-#include "mopt/Dialect/Kernel/Kernel.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mopt/Dialect/Kernel/Kernel.h"
 
 using namespace mlir::bufferization;
 

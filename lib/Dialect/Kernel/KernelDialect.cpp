@@ -1,7 +1,7 @@
 //===- KernelDialect.cpp - the dialect, verifiers, effects --------------------------------------------------------===//
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mopt/Dialect/Kernel/Kernel.h"
 #include "mopt/Dialect/Mopt/OpTable.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include "mopt/Dialect/Kernel/KernelDialect.cpp.inc"
 #define GET_OP_CLASSES
@@ -16,9 +16,7 @@ void KernelDialect::initialize() {
       >();
 }
 
-LogicalResult SizeOp::verify() {
-  return isa<DimAttr>(getExpr()) ? success() : emitOpError("needs a #mopt.dim attribute");
-}
+LogicalResult SizeOp::verify() { return isa<DimAttr>(getExpr()) ? success() : emitOpError("needs a #mopt.dim attribute"); }
 
 LogicalResult ViewOp::verify() {
   auto result = cast<ShapedType>(getResult().getType());

@@ -107,9 +107,7 @@ DimExpr build(MLIRContext *context, const Polynomial &p) {
   return DimExpr(make(context, DimKind::Sum, p.constant, "", products));
 }
 
-DimExpr call(DimKind kind, DimExpr a, DimExpr b) {
-  return DimExpr(make(a.context(), kind, 0, "", {a.attr(), b.attr()}));
-}
+DimExpr call(DimKind kind, DimExpr a, DimExpr b) { return DimExpr(make(a.context(), kind, 0, "", {a.attr(), b.attr()})); }
 
 std::optional<int64_t> floorDivide(int64_t a, int64_t b) {
   if (b == 0 || (a == INT64_MIN && b == -1))
@@ -436,9 +434,9 @@ void DimExpr::encode(llvm::function_ref<int64_t(StringRef)> symbolNumber, SmallV
   default:
     arg(0);
     arg(1);
-    static const std::map<DimKind, int64_t> words = {{DimKind::FloorDiv, MOPT_X_FLOORDIV}, {DimKind::CeilDiv, MOPT_X_CEILDIV},
-                                                     {DimKind::Mod, MOPT_X_MOD},           {DimKind::Min, MOPT_X_MIN},
-                                                     {DimKind::Max, MOPT_X_MAX},           {DimKind::Bcast, MOPT_X_BCAST}};
+    static const std::map<DimKind, int64_t> words = {
+        {DimKind::FloorDiv, MOPT_X_FLOORDIV}, {DimKind::CeilDiv, MOPT_X_CEILDIV}, {DimKind::Mod, MOPT_X_MOD},
+        {DimKind::Min, MOPT_X_MIN},           {DimKind::Max, MOPT_X_MAX},         {DimKind::Bcast, MOPT_X_BCAST}};
     code.push_back(words.at(e.getKind()));
   }
 }

@@ -1,6 +1,6 @@
 //===- MoptDialect.cpp - the dialect, its attributes and their text -----------------------------------------------===//
-#include "mopt/Dialect/Mopt/Mopt.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mopt/Dialect/Mopt/Mopt.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include "mopt/Dialect/Mopt/MoptDialect.cpp.inc"
@@ -152,13 +152,16 @@ void DimAttr::print(AsmPrinter &printer) const { printer << "<" << DimExpr(*this
 
 Attribute DimsAttr::parse(AsmParser &parser, Type) {
   SmallVector<DimAttr> dims;
-  if (parser.parseLess() || parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() -> ParseResult {
-        FailureOr<DimExpr> expr = parseSum(parser, 0);
-        if (failed(expr))
-          return failure();
-        dims.push_back(expr->attr());
-        return success();
-      }) || parser.parseGreater())
+  if (parser.parseLess() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                     [&]() -> ParseResult {
+                                       FailureOr<DimExpr> expr = parseSum(parser, 0);
+                                       if (failed(expr))
+                                         return failure();
+                                       dims.push_back(expr->attr());
+                                       return success();
+                                     }) ||
+      parser.parseGreater())
     return {};
   return DimsAttr::get(parser.getContext(), dims);
 }

@@ -82,9 +82,7 @@ LogicalResult DynamicQuantizeLinearOp::inferTypes(ShapeContext &context, SmallVe
   Dims x;
   if (failed(rule.sizes(0, x)))
     return failure();
-  Type element = rule.presentElement(0);
-  if (!element)
-    element = IntegerType::get(context.getContext(), 8, IntegerType::Unsigned);
+  Type element = IntegerType::get(context.getContext(), 8, IntegerType::Unsigned);
   return failure(failed(rule.result(x, element, types)) || failed(rule.result({}, rule.element(0), types)) ||
                  failed(rule.result({}, element, types)));
 }

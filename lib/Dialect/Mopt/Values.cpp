@@ -163,7 +163,7 @@ static Attribute constantValue(Value value) {
 std::optional<ArrayRef<uint8_t>> constantBytes(Attribute value, MLIRContext *context, std::vector<uint8_t> &scratch) {
   if (auto weight = dyn_cast<WeightAttr>(value))
     return context->getOrLoadDialect<MoptDialect>()->getWeightStore().get(weight.getSource(), weight.getOffset(),
-                                                                           weight.getBytes());
+                                                                          weight.getBytes());
   auto dense = dyn_cast<DenseElementsAttr>(value);
   if (!dense)
     return std::nullopt;

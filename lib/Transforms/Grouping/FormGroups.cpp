@@ -15,9 +15,19 @@ namespace {
 /// Element types the loop emitter loads and stores.
 bool isLoopType(Type element) {
   switch (onnxType(element)) {
-  case MOPT_F32: case MOPT_F64: case MOPT_F16: case MOPT_BF16: case MOPT_BOOL:
-  case MOPT_I8: case MOPT_I16: case MOPT_I32: case MOPT_I64:
-  case MOPT_U8: case MOPT_U16: case MOPT_U32: case MOPT_U64:
+  case MOPT_F32:
+  case MOPT_F64:
+  case MOPT_F16:
+  case MOPT_BF16:
+  case MOPT_BOOL:
+  case MOPT_I8:
+  case MOPT_I16:
+  case MOPT_I32:
+  case MOPT_I64:
+  case MOPT_U8:
+  case MOPT_U16:
+  case MOPT_U32:
+  case MOPT_U64:
     return true;
   default:
     return false;

@@ -5,12 +5,12 @@
 // the same on every machine.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mopt/Analysis/Interpreter.h"
 #include "mopt/Dialect/Mopt/OpTable.h"
 #include "mopt/Runtime/mopt_abi.h"
 #include "mopt/Support/Checked.h"
 #include "mopt/Transforms/Passes.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/xxhash.h"
 #include <unordered_map>

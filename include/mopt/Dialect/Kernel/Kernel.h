@@ -2,7 +2,6 @@
 #ifndef MOPT_DIALECT_KERNEL_KERNEL_H
 #define MOPT_DIALECT_KERNEL_KERNEL_H
 
-#include "mopt/Dialect/Mopt/Mopt.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
@@ -10,6 +9,7 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mopt/Dialect/Mopt/Mopt.h"
 
 #include "mopt/Dialect/Kernel/KernelDialect.h.inc"
 #define GET_OP_CLASSES

@@ -2,10 +2,6 @@
 #ifndef MOPT_DIALECT_MOPT_MOPT_H
 #define MOPT_DIALECT_MOPT_MOPT_H
 
-#include "mopt/Dialect/Mopt/DimExpr.h"
-#include "mopt/Dialect/Mopt/ShapeContext.h"
-#include "mopt/Dialect/Mopt/WeightStore.h"
-#include "mopt/Support/LLVM.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributeInterfaces.h"
@@ -14,6 +10,10 @@
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mopt/Dialect/Mopt/DimExpr.h"
+#include "mopt/Dialect/Mopt/ShapeContext.h"
+#include "mopt/Dialect/Mopt/WeightStore.h"
+#include "mopt/Support/LLVM.h"
 
 #include "mopt/Dialect/Mopt/MoptDialect.h.inc"
 namespace mopt {

@@ -6,9 +6,9 @@
 #ifndef MOPT_DIALECT_MOPT_OPTABLE_H
 #define MOPT_DIALECT_MOPT_OPTABLE_H
 
+#include "mlir/IR/Operation.h"
 #include "mopt/Reference/Reference.h"
 #include "mopt/Support/LLVM.h"
-#include "mlir/IR/Operation.h"
 
 namespace mopt {
 

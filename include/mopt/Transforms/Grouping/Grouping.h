@@ -2,9 +2,9 @@
 #ifndef MOPT_TRANSFORMS_GROUPING_GROUPING_H
 #define MOPT_TRANSFORMS_GROUPING_GROUPING_H
 
-#include "mopt/Support/LLVM.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
+#include "mopt/Support/LLVM.h"
 
 namespace mopt {
 #define GEN_PASS_DECL
