@@ -16,7 +16,7 @@ static int fail(const char *what) {
 }
 
 static int readInput(mopt_session *session, char **words) {
-  mopt_tensor tensor = {.dtype = (uint32_t)atoi(words[1])};
+  mopt_array tensor = {.dtype = (uint32_t)atoi(words[1])};
   for (char *at = words[2]; *at; at += *at == 'x')
     tensor.dims[tensor.rank++] = strtoll(at, &at, 10);
   FILE *file = fopen(words[3], "rb");
@@ -32,7 +32,7 @@ static int readInput(mopt_session *session, char **words) {
 }
 
 static int writeOutput(const mopt_model *model, mopt_session *session, uint32_t index, const char *folder) {
-  mopt_tensor tensor;
+  mopt_array tensor;
   mopt_tensor_info info;
   char path[4096];
   if (mopt_model_output(model, index, &info) || mopt_session_output(session, index, &tensor, &error))
