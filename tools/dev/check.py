@@ -202,6 +202,7 @@ STAGES: dict[str, tuple[Callable[[Path], None], bool]] = {
     "pytest": (_pytest(), False),
     "cases": (lambda report: _python("test/cases/run_cases.py", report), False),
     "models": (lambda report: _python("test/e2e/run_models.py", report, "--fast"), False),
+    "concurrent": (lambda report: _python("test/e2e/run_concurrent.py", report), False),
     "counts": (lambda report: _python("bench/counts.py", report), False),
     "asan": (_sanitizer("asan", "address,undefined", True, UBSAN_OPTIONS="print_stacktrace=1"), False),
     "conformance": (lambda report: _python("test/conformance/run.py", report, timeout=5400), True),
