@@ -133,6 +133,12 @@ private:
     report.functions = stats.object.functions;
     report.codeBytes = stats.codeBytes;
     report.fileBytes = stats.fileBytes;
+    for (auto [name, ms] : std::initializer_list<std::pair<const char *, double>>{{"reference", stats.object.linkMs},
+                                                                                  {"optimize", stats.object.optimizeMs},
+                                                                                  {"emit", stats.object.emitMs},
+                                                                                  {"link", stats.linkMs},
+                                                                                  {"write", stats.writeMs}})
+      report.phases.push_back({std::string("package: ") + name, ms});
     finish("package");
     return CompileStatus::ok;
   }

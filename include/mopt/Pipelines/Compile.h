@@ -27,7 +27,7 @@ struct CompileReport {
     std::string name;
     double milliseconds = 0;
   };
-  std::vector<PhaseTime> phases;
+  std::vector<PhaseTime> phases; // "package: ..." are parts of "package"
   uint64_t steps = 0, functions = 0, buffers = 0, symbols = 0;
   uint64_t weightBytes = 0, codeBytes = 0, fileBytes = 0;
   int64_t arenaBytes = -1; // peak of a model without symbols, -1 for others
