@@ -1,4 +1,4 @@
-/* Loads a model, runs it on zeros (free sizes 1), prints the first value. cc minimal.c -Iinclude -lmopt_rt */
+/* Runs a model on zeros. cc minimal.c -I include build/release/lib/Runtime/libmopt_rt.a -lpthread -ldl */
 #include "mopt/Runtime/mopt.h"
 #include <stdio.h>
 #include <stdlib.h>

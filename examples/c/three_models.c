@@ -1,6 +1,6 @@
 /* Three models run from eight threads on one pool. Each thread has a session of its own; sessions of one model share its
  * weights, and all share the pool, so eight callers do not mean eight times the threads.
- * cc three_models.c -I include -L build/lib/Runtime -lmopt_rt -lpthread && ./a.out a.so b.so c.so */
+ * cc three_models.c -I include -L build/release/lib/Runtime -lmopt_rt -lpthread && ./a.out a.so b.so c.so */
 #include "mopt/Runtime/mopt.h"
 #include <pthread.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* From a file to a checked model. Everything is verified on one descriptor before the system's loader sees the file, and
  * that same descriptor is handed to dlopen: dlopen alone opens damaged files and crashes, and a path could name another
- * file by then. The name is /proc/<pid>/fd/N and the descriptor stays open as long as the handle, because glibc compares
- * names first: a closed and reused number would return the previous model. */
+ * file by then. The name is /proc/<pid>/fd/N, spelled differently for each load: glibc compares names before files, and
+ * keeps a library under the name of its first load. When a file was loaded twice and the first handle is gone, the number
+ * of its descriptor is free, but the library is still there under it. */
 #define _GNU_SOURCE
 #include "runtime.h"
 #define XXH_INLINE_ALL
@@ -11,6 +12,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,9 +183,21 @@ static mopt_code check_module(mopt_model *model, mopt_error *error) {
   return mopt_table_check(model, error);
 }
 
+/* A spelling of the path of descriptor `fd` that no other load in this process has: the bits of a counter between the
+ * folder and the number, "/." for 1 and "//" for 0. The counter is the one variable of this file that loads share. */
+static void unique_name(char *name, size_t size, int fd) {
+  static atomic_uint_least32_t loads;
+  uint_least32_t number = atomic_fetch_add_explicit(&loads, 1, memory_order_relaxed);
+  char spelling[2 * 32 + 1];
+  for (int bit = 0; bit < 32; ++bit)
+    memcpy(spelling + 2 * bit, number >> bit & 1 ? "/." : "//", 2);
+  spelling[2 * 32] = 0;
+  snprintf(name, size, "/proc/%ld/fd%s/%d", (long)getpid(), spelling, fd);
+}
+
 static mopt_code open_library(mopt_model *model, mopt_error *error) {
-  char name[64];
-  snprintf(name, sizeof name, "/proc/%ld/fd/%d", (long)getpid(), model->fd);
+  char name[160];
+  unique_name(name, sizeof name, model->fd);
   model->handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (!model->handle) {
     const char *why = dlerror();

@@ -88,6 +88,22 @@ TEST(Loader, TwoModelsOneAfterTheOtherAreTwoModels) { // descriptor numbers are 
     }
 }
 
+TEST(Loader, AHandleThatWentFirstLeavesNoNameBehind) {
+  // Two handles of one file are one library under the first one's name. When that handle goes, its descriptor number is
+  // free for another file, which must not be taken for the library that is still there.
+  mopt_error error;
+  mopt_model *first = nullptr, *second = nullptr, *other = nullptr;
+  ASSERT_EQ(MOPT_OK, mopt_model_load(artifact("toy").c_str(), &first, &error)) << error.message;
+  ASSERT_EQ(MOPT_OK, mopt_model_load(artifact("toy").c_str(), &second, &error)) << error.message;
+  mopt_model_free(first);
+  ASSERT_EQ(MOPT_OK, mopt_model_load(artifact("toy_other").c_str(), &other, &error)) << error.message;
+  mopt_model_info info;
+  mopt_model_get_info(other, &info);
+  EXPECT_EQ("[]", std::string(info.manifest, info.manifest_bytes));
+  expectToyRuns(second);
+  mopt_model_free(other);
+  mopt_model_free(second);
+}
 TEST(Loader, ManyAtTheSameTimeShareWeights) {
   mopt_model *a = nullptr, *b = nullptr;
   EXPECT_OK(mopt_model_load(artifact("toy").c_str(), &a, error));

@@ -56,6 +56,7 @@ void bindImportOptions(CLI::App &command, ImportOptions &options) {
                 throw CLI::ValidationError("--shape", "expected NAME=SIZExSIZE..., found '" + text + "'");
           },
           "sizes of an input, as x=1x3x224x224; '?' keeps an axis")
+      ->allow_extra_args(false) // one value each, so that the model may follow
       ->take_all();
   command.add_flag("--overridable-inputs", options.overridableInputs, "keep initializers that are inputs as inputs");
 #define MOPT_LIMIT(field, flag, value, text)                                                                                \
@@ -68,7 +69,7 @@ void bindImportOptions(CLI::App &command, ImportOptions &options) {
 
 int main(int argc, char **argv) {
   using namespace mopt::tool;
-  CLI::App app("mopt compiler: reads, changes and compiles ONNX models");
+  CLI::App app("mopt compiler: reads, changes and compiles ONNX models", "mopt");
   app.require_subcommand(1);
   int status = Right;
   addCompile(app, status);
@@ -80,7 +81,14 @@ int main(int argc, char **argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
-    return app.exit(error) == 0 ? Right : BadInput;
+    if (error.get_exit_code() == 0)
+      return app.exit(error);
+    std::string text = error.what();
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    llvm::errs() << "error MOPT-T000: " << text << " (mopt "
+                 << (app.get_subcommands().empty() ? "" : app.get_subcommands().front()->get_name())
+                 << " --help shows how)\n";
+    return BadInput;
   } catch (const std::exception &error) {
     llvm::errs() << "error: " << error.what() << "\n";
     return InternalFault;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <sys/mman.h>
+#include <unistd.h>
 
 namespace mopt::tool {
 
@@ -41,6 +42,11 @@ Session makeSession(mopt_model *model, mopt_pool *pool, bool profile) {
 Bytes::Bytes(uint64_t size) : bytes(size) {
   if (!size)
     return;
+  // A size that this machine cannot hold is refused before its pages are touched one by one.
+  uint64_t memory = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  if (size > memory)
+    failInput("MOPT-T001: an array of " + std::to_string(size) + " bytes is larger than the memory of this machine (" +
+              std::to_string(memory) + "); use smaller shapes");
   uint64_t mapped = (size + 4095) / 4096 * 4096;
   void *p = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED)

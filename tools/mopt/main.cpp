@@ -12,8 +12,7 @@ static const char *const compilerCommands[][2] = {
     {"import", "Read an ONNX model into mopt's IR:        mopt import model.onnx -o model.mlir"},
     {"compile", "Make an artifact:                         mopt compile model.onnx -o model.so"},
     {"export", "Write mopt's IR as ONNX:                  mopt export model.mlir -o model.onnx"},
-    {"verify", "Compare every pass with the model before: mopt verify model.onnx --inputs in.npz"},
-    {"explain", "Say what was fused, refused and why:      mopt explain model.onnx"}};
+    {"verify", "Compare every pass with the model before: mopt verify model.onnx --inputs in.npz"}};
 
 // The compiler's words are its own: whatever is not ours goes there unparsed. `inspect` is ours for artifacts only.
 static bool isForCompiler(int argc, char **argv) {
@@ -40,10 +39,22 @@ static bool isForCompiler(int argc, char **argv) {
   return false;
 }
 
+static void checkCommand(int argc, char **argv) {
+  static const char *const known[] = {"run", "bench", "inspect", "help"};
+  if (argc < 2 || argv[1][0] == '-')
+    return;
+  for (const char *word : known)
+    if (std::strcmp(argv[1], word) == 0)
+      return;
+  throw Failure(InputFault, "MOPT-T000: there is no command '" + printable(argv[1], 60) +
+                                "'; commands are run, bench, inspect, import, compile, export, verify (mopt --help)");
+}
+
 int main(int argc, char **argv) {
   try {
     if (isForCompiler(argc, argv))
       runCompiler(argc, argv);
+    checkCommand(argc, argv);
     CLI::App app("mopt runs, measures and inspects compiled models, and starts the compiler.", "mopt");
     app.set_version_flag("--version", mopt_version());
     app.require_subcommand(1);
