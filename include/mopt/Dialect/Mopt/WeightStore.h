@@ -12,7 +12,7 @@
 
 namespace llvm {
 class MemoryBuffer;
-}
+} // namespace llvm
 
 namespace mopt {
 
