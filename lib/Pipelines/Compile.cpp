@@ -1,6 +1,7 @@
 //===- Compile.cpp - from a module to an artifact -----------------------------------------------------------------===//
 #include "mopt/Pipelines/Compile.h"
 #include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/Passes.h"
 #include "mopt/Codegen/Target.h"
@@ -48,6 +49,10 @@ public:
       return refuse("MOPT-C012: " + reason);
     report.triple = target->triple;
     report.cpu = target->cpu;
+    auto functions = module.getOps<func::FuncOp>();
+    if (!llvm::hasSingleElement(functions) || (*functions.begin()).isExternal())
+      return refuse("MOPT-C006: the module has " + std::to_string(std::distance(functions.begin(), functions.end())) +
+                    " functions, expected one with a body: the model");
     for (unsigned i = phaseOf(module) + 1; i <= *last && i < phases().size(); ++i) {
       PassManager pm(module.getContext());
       pm.enableVerifier(options.verifyEach);

@@ -55,7 +55,7 @@ SCALAR1(hard_sigmoid) {
   return y > 1 ? (C)1 : y;
 }
 SCALAR1(leaky_relu) { return x < 0 ? (C)attrFloat(attr, MOPT_LEAKY_RELU_ALPHA) * x : x; }
-SCALAR1(thresholded_relu) { return x > (C)attrFloat(attr, MOPT_THRESHOLDED_RELU_ALPHA) || x != x ? x : (C)0; }
+SCALAR1(thresholded_relu) { return x > (C)attrFloat(attr, MOPT_THRESHOLDED_RELU_ALPHA) ? x : (C)0; } // NaN is not above
 // The exponent is held at 0 where it is not used: it would overflow, and raise for nothing.
 SCALAR1(elu) { return x < 0 ? (C)attrFloat(attr, MOPT_ELU_ALPHA) * expm1(x < 0 ? x : (C)0) : x; }
 SCALAR1(celu) {

@@ -158,6 +158,13 @@ MOPT_INLINE void run(const mopt_tensor &x, const mopt_tensor &y, const Axes &a, 
         else acc[j] = a.count == 0 ? 0 : isSigned ? (T)((int64_t)acc[j] / a.count) : acc[j] / (T)a.count;
       }
     }
+    if constexpr (after == nothing && isSame<T, int64_t>) {
+      // The largest of nothing is the smallest of the element type, not of the compute type.
+      int32_t bits = y.type == MOPT_I8 ? 8 : y.type == MOPT_I16 ? 16 : y.type == MOPT_I32 ? 32 : 64;
+      int64_t least = INT64_MIN >> (64 - bits), most = INT64_MAX >> (64 - bits);
+      if (a.count == 0)
+        for (int64_t j = 0; j < n; ++j) acc[j] = acc[j] < least ? least : acc[j] > most ? most : acc[j];
+    }
     if constexpr (after == root)
       for (int64_t j = 0; j < n; ++j) acc[j] = sqrt(acc[j]);
     if constexpr (after == logarithm || after == logarithmPlus)

@@ -133,7 +133,7 @@ def _sanitizer(kind: str, sanitizers: str, importer: bool, **env: str) -> Callab
     """The runtime's tests, and with `importer` those that feed the importer damaged and odd files."""
 
     def stage(report: Path) -> None:
-        folder = build_sanitized(kind, sanitizers, "test/Runtime/all", *(["mopt-compiler"] if importer else []))
+        folder = build_sanitized(kind, sanitizers, "test/Runtime/all", "mopt", *(["mopt-compiler"] if importer else []))
         part = report.with_name(f"{kind}-Runtime.xml")
         part.unlink(missing_ok=True)
         try:

@@ -238,6 +238,8 @@ struct ConvertMoptToKernel : impl::ConvertMoptToKernelBase<ConvertMoptToKernel> 
 
 struct GroupCopies : impl::GroupCopiesBase<GroupCopies> {
   void runOnOperation() override {
+    if (getOperation().isExternal())
+      return;
     SmallVector<memref::CopyOp> copies;
     for (auto copy : getOperation().getBody().front().getOps<memref::CopyOp>())
       copies.push_back(copy);

@@ -177,8 +177,35 @@ private:
     return success();
   }
 
+  /// A view has the elements of its source. Where shapes only of a run tell, the run checks before anything is read.
+  LogicalResult checkView(kernel::ViewOp op) {
+    DimExpr counts[2];
+    Value values[2] = {op.getSource(), op.getResult()};
+    for (unsigned i = 0; i < 2; ++i) {
+      counts[i] = DimExpr::constant(op.getContext(), 1);
+      for (DimExpr dim : dims(values[i])) {
+        if (!dim)
+          return op.emitError("MOPT-C006: has a buffer whose size has no name");
+        counts[i] = counts[i] * dim;
+      }
+    }
+    if (!counts[0] || !counts[1])
+      return op.emitError("MOPT-C005: the number of its elements overflows 64 bits");
+    if (counts[0] == counts[1])
+      return success();
+    PlanCheck check;
+    check.left = coded(counts[0]);
+    check.right = coded(counts[1]);
+    std::string node = onnxName(op.getLoc());
+    check.what = "node '" + node + "': its input has " + counts[0].str() + " elements, its output " + counts[1].str();
+    plan.checks.push_back(check);
+    return success();
+  }
+
   LogicalResult addSteps() {
     for (Operation &op : function.getBody().front()) {
+      if (auto source = dyn_cast<kernel::ViewOp>(&op); source && failed(checkView(source)))
+        return failure();
       auto group = dyn_cast<GroupOp>(&op);
       if (!group) {
         if (isa<memref::CopyOp>(op))

@@ -201,6 +201,9 @@ FailureOr<StepCode> StepEmitter::emit(GroupOp group) {
   if (llvm::any_of(dps.getDpsInits(), [&](Value out) { return storedBits(plan.view(out).element) < 8; }))
     grain = int64_t(1) << 40; // one chunk; an empty result still has none
   step.chunks = units.ceilDiv(grain);
+  // An empty result has no units, but the operands must still fit each other: the reference function runs once and checks.
+  if (reference)
+    step.chunks = DimExpr::max(step.chunks, DimExpr::constant(context, 1));
   step.bytes = bytes;
 
   // The kernel function.

@@ -62,6 +62,8 @@ void makeGroup(ArrayRef<Operation *> ops, StringRef root, Operation *anchor) {
 
 struct FormGroups : impl::FormGroupsBase<FormGroups> {
   void runOnOperation() override {
+    if (getOperation().isExternal())
+      return;
     Block &block = getOperation().getBody().front();
     SmallVector<Operation *> work;
     for (Operation &op : block)

@@ -1,6 +1,7 @@
 //===- VerifyGrouped.cpp - the contract between the halves of the compiler ----------------------------------------===//
 #include "mopt/Dialect/Mopt/Mopt.h"
 #include "mopt/Dialect/Mopt/OpTable.h"
+#include "mopt/Runtime/mopt_abi.h"
 #include "mopt/Transforms/Grouping/Grouping.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -51,6 +52,8 @@ struct VerifyGrouped : impl::VerifyGroupedBase<VerifyGrouped> {
     RankedTensorType type = tensorOf(value);
     if (!type)
       return complain(op, "G3: has a value that is not a ranked tensor");
+    if (type.getRank() > MOPT_MAX_RANK)
+      return complain(op, Twine("G3: has a value of rank ") + Twine(type.getRank()) + ", expected at most 8");
     if (!storedBits(type.getElementType()))
       return complain(op, "G4: has an element type that cannot be stored");
     bool ok = true;

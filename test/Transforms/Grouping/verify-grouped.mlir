@@ -55,3 +55,9 @@ func.func @data_dependent(%x: tensor<2x3xf32>, %s: tensor<2xi64>) -> tensor<?x?x
   %0 = mopt.reshape %x, %s : (tensor<2x3xf32>, tensor<2xi64>) -> tensor<?x?xf32, #mopt.dims<[d0, d1]>>
   return %0 : tensor<?x?xf32, #mopt.dims<[d0, d1]>>
 }
+
+// -----
+
+// A declaration is no model; passes leave it alone.
+// expected-error @+1 {{a model function has one block}}
+func.func private @declared(tensor<4xf32>)
