@@ -10,8 +10,8 @@ static void try(mopt_code code) {
 }
 
 int main(int argc, char **argv) {
-  mopt_model *model;
-  mopt_session *session;
+  static mopt_model *model; /* for the life of the process: mopt_session_free and mopt_model_free would end it */
+  static mopt_session *session;
   mopt_tensor_info info;
   try(mopt_model_load(argc > 1 ? argv[1] : "model.so", &model, &error));
   try(mopt_session_create(model, NULL, &session, &error));

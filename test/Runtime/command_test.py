@@ -221,7 +221,7 @@ class Command(unittest.TestCase):
         with open(os.path.join(folder, "mopt-compiler"), "w") as f:
             f.write('#!/bin/sh\necho "$@"\nexit 3\n')
         os.chmod(f.name, 0o755)
-        for words in (["compile", "m.onnx", "-o", "m.so"], ["inspect", "m.onnx", "--x"], ["verify", "--help"], ["explain"]):
+        for words in (["compile", "m.onnx", "-o", "m.so"], ["inspect", "m.onnx", "--x"], ["verify", "--help"]):
             p = subprocess.run([mopt, *words], capture_output=True, text=True)
             self.assertEqual((3, " ".join(words) + "\n"), (p.returncode, p.stdout))
 

@@ -75,10 +75,11 @@ def _lit(report: Path) -> None:
             BUILD / "release" / "test"], report, 1800)  # fmt: skip
 
 
-def _ctest(report: Path, folder: Path, **env: str) -> None:
+def _ctest(report: Path, folder: Path, *choice: str, **env: str) -> None:
+    """Tests with the label `slow` run with --full only."""
     REPORTS.mkdir(parents=True, exist_ok=True)
-    _stage(["ctest", "--test-dir", folder, f"-j{JOBS}", "--timeout", "300", "--output-on-failure", "--no-tests=error",
-            "--output-junit", report], report, 1800, **env)  # fmt: skip
+    _stage(["ctest", "--test-dir", folder, f"-j{JOBS}", "--timeout", "1800", "--output-on-failure", "--no-tests=error",
+            *(choice or ("-LE", "slow")), "--output-junit", report], report, 3600, **env)  # fmt: skip
 
 
 def _unit(report: Path) -> None:
@@ -211,5 +212,6 @@ STAGES: dict[str, tuple[Callable[[Path], None], bool]] = {
     "emulated": (lambda report: _python("test/e2e/run_emulated.py", report, timeout=3600), True),
     "tsan": (_sanitizer("tsan", "thread", False, TSAN_OPTIONS="halt_on_error=1"), True),
     "wheel": (_wheel, True),
+    "slow": (lambda report: _ctest(report, BUILD / "release", "-L", "slow"), True),
     "tidy": (_tidy, True),
 }
