@@ -179,16 +179,10 @@ private:
 
   /// A view has the elements of its source. Where shapes only of a run tell, the run checks before anything is read.
   LogicalResult checkView(kernel::ViewOp op) {
-    DimExpr counts[2];
-    Value values[2] = {op.getSource(), op.getResult()};
-    for (unsigned i = 0; i < 2; ++i) {
-      counts[i] = DimExpr::constant(op.getContext(), 1);
-      for (DimExpr dim : dims(values[i])) {
-        if (!dim)
-          return op.emitError("MOPT-C006: has a buffer whose size has no name");
-        counts[i] = counts[i] * dim;
-      }
-    }
+    SmallVector<DimExpr> sizes[2] = {dims(op.getSource()), dims(op.getResult())};
+    if (llvm::is_contained(sizes[0], DimExpr()) || llvm::is_contained(sizes[1], DimExpr()))
+      return op.emitError("MOPT-C006: has a buffer whose size has no name");
+    DimExpr counts[2] = {elementCount(sizes[0], op.getContext()), elementCount(sizes[1], op.getContext())};
     if (!counts[0] || !counts[1])
       return op.emitError("MOPT-C005: the number of its elements overflows 64 bits");
     if (counts[0] == counts[1])

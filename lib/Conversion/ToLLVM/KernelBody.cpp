@@ -61,10 +61,7 @@ Value KernelBody::stackBytes(int64_t bytes) {
 }
 
 Value KernelBody::attributes(StringRef opName, DictionaryAttr attrs) {
-  // The marshalling is that of the interpreter: a detached op with the same attributes.
-  OperationState state(loc, (Twine("mopt.") + opName).str());
-  state.addAttributes(attrs.getValue());
-  const OpRow *row = findOp(state.name.getStringRef());
+  const OpRow *row = findOp((Twine("mopt.") + opName).str());
   if (!row->numAttrs)
     return LLVM::ZeroOp::create(builder, loc, ptrType());
   AttrValues values(*row, attrs);

@@ -15,13 +15,6 @@ int64_t guess(DimExpr size) {
               : guessedSize;
 }
 
-DimExpr product(ArrayRef<DimExpr> dims, MLIRContext *context) {
-  DimExpr p = DimExpr::constant(context, 1);
-  for (DimExpr dim : dims)
-    p = p * dim;
-  return p;
-}
-
 /// Units of a reference op (the record's `units`).
 DimExpr unitsOf(kernel::ReferenceOp op, const BufferView &result, const OpRow *row) {
   MLIRContext *context = op.getContext();
@@ -45,20 +38,20 @@ DimExpr unitsOf(kernel::ReferenceOp op, const BufferView &result, const OpRow *r
   case UnitKind::serial:
     return DimExpr::constant(context, 1);
   case UnitKind::elements:
-    return product(dims, context);
+    return elementCount(dims, context);
   case UnitKind::rows:
-    return product(dims.drop_back(rank ? 1 : 0), context);
+    return elementCount(dims.drop_back(rank ? 1 : 0), context);
   case UnitKind::planes:
-    return product(dims.take_front(std::min<int64_t>(rank, 2)), context);
+    return elementCount(dims.take_front(std::min<int64_t>(rank, 2)), context);
   case UnitKind::outer:
-    return product(dims.take_front(std::min<int64_t>(rank, 1)), context);
+    return elementCount(dims.take_front(std::min<int64_t>(rank, 1)), context);
   case UnitKind::before_axis:
-    return product(dims.take_front(axis), context);
+    return elementCount(dims.take_front(axis), context);
   case UnitKind::slices: {
     SmallVector<DimExpr> others(dims);
     if (axis < rank)
       others.erase(others.begin() + axis);
-    return product(others, context);
+    return elementCount(others, context);
   }
   }
   return DimExpr::constant(context, 1);
@@ -67,7 +60,7 @@ DimExpr unitsOf(kernel::ReferenceOp op, const BufferView &result, const OpRow *r
 /// Multiply-adds of a contraction, from the shapes of its operands; elements of the result for other ops.
 DimExpr workOf(kernel::ReferenceOp op, const BufferView &result, PlanView &plan) {
   MLIRContext *context = op.getContext();
-  DimExpr elements = product(result.dims, context);
+  DimExpr elements = elementCount(result.dims, context);
   StringRef name = op.getOp();
   if (name == "matmul" || name == "matmul_integer" || name == "qlinear_matmul") {
     BufferView a = plan.view(op.getInputs().front());
@@ -81,18 +74,25 @@ DimExpr workOf(kernel::ReferenceOp op, const BufferView &result, PlanView &plan)
   }
   if (name == "conv" || name == "conv_integer" || name == "qlinear_conv") {
     BufferView w = plan.view(op.getInputs()[name == "qlinear_conv" ? 3 : 1]);
-    return w.dims.empty() ? elements : elements * product(ArrayRef(w.dims).drop_front(), context);
+    return w.dims.empty() ? elements : elements * elementCount(ArrayRef(w.dims).drop_front(), context);
   }
   if (name == "conv_transpose") {
     BufferView x = plan.view(op.getInputs()[0]), w = plan.view(op.getInputs()[1]);
-    return w.dims.empty() ? elements : product(x.dims, context) * product(ArrayRef(w.dims).drop_front(), context);
+    return w.dims.empty() ? elements : elementCount(x.dims, context) * elementCount(ArrayRef(w.dims).drop_front(), context);
   }
   if (name.contains("pool") || name.contains("reduce") || name.contains("norm") || name.contains("softmax"))
-    return product(plan.view(op.getInputs().front()).dims, context);
+    return elementCount(plan.view(op.getInputs().front()).dims, context);
   return elements;
 }
 
 } // namespace
+
+DimExpr elementCount(ArrayRef<DimExpr> dims, MLIRContext *context) {
+  DimExpr p = DimExpr::constant(context, 1);
+  for (DimExpr dim : dims)
+    p = p * dim;
+  return p;
+}
 
 StepEmitter::StepEmitter(ModuleOp code, PlanView &plan) : code(code), plan(plan), builder(code.getContext()) {}
 
@@ -173,14 +173,13 @@ FailureOr<StepCode> StepEmitter::emit(GroupOp group) {
   DimExpr units, work, bytes = DimExpr::constant(context, 0);
   if (reference) {
     const OpRow *row = findOp(("mopt." + reference.getOp()).str());
-    // `identity` of a copy and the like have no result 0 in `outs` order other than the first.
     units = unitsOf(reference, result, row);
     work = workOf(reference, result, plan);
     step.macs = StringRef(row->quantClass) == "weighted" ? work : DimExpr::constant(context, 0);
     step.name = reference.getOp().str();
   } else {
     units = KernelBody::loopUnits(loop, plan);
-    work = product(result.dims, context);
+    work = elementCount(result.dims, context);
     step.macs = DimExpr::constant(context, 0);
     for (auto scalar : loop.getBody()->getOps<kernel::ScalarOp>())
       step.name += (step.name.empty() ? "" : "+") + scalar.getOp().str();
@@ -189,7 +188,7 @@ FailureOr<StepCode> StepEmitter::emit(GroupOp group) {
   }
   for (OpOperand &operand : root->getOpOperands()) {
     BufferView view = plan.view(operand.get());
-    bytes = bytes + (product(view.dims, context) * storedBits(view.element)).ceilDiv(8);
+    bytes = bytes + (elementCount(view.dims, context) * storedBits(view.element)).ceilDiv(8);
   }
   if (!units || !work || !bytes) {
     root->emitError("MOPT-C005: the size of its work overflows 64 bits");

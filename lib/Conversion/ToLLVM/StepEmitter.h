@@ -25,6 +25,9 @@ struct PlanView {
   virtual int64_t symbolOf(DimExpr size) = 0;
 };
 
+/// Number of elements of a tensor with these sizes; null on overflow.
+DimExpr elementCount(ArrayRef<DimExpr> dims, MLIRContext *context);
+
 /// One group as a step.
 struct StepCode {
   std::string function;
