@@ -141,10 +141,10 @@ bool Builder::check() {
     return fail("the module has a mopt_module already");
   uint64_t end = 0;
   for (auto [i, weight] : enumerate(plan.weights)) {
-    if (weight.offset < end || weight.offset > plan.weightBytes || weight.bytes.size() > plan.weightBytes - weight.offset)
+    if (weight.offset < end || weight.offset > plan.weightBytes || weight.size() > plan.weightBytes - weight.offset)
       return fail("weight " + Twine(i) + " at " + Twine(weight.offset) + " overlaps another or exceeds the " +
                   Twine(plan.weightBytes) + " bytes of weights");
-    end = weight.offset + weight.bytes.size();
+    end = weight.offset + weight.size();
   }
   for (const std::vector<PlanPort> *list : {&plan.inputs, &plan.outputs})
     for (const PlanPort &port : *list)

@@ -189,10 +189,17 @@ bool writeArtifact(ArrayRef<char> code, const Plan &plan, StringRef path, unsign
     return false;
   WeightWriter weights(out);
   uint64_t at = 0;
+  std::vector<uint8_t> made;
   for (const PlanWeight &piece : plan.weights) {
-    if (!weights.fill(piece.offset - at) || !weights.write(piece.bytes.data(), piece.bytes.size()))
+    const uint8_t *data = piece.bytes.data();
+    if (piece.make) {
+      made.resize(piece.size());
+      piece.make(made.data());
+      data = made.data();
+    }
+    if (!weights.fill(piece.offset - at) || !weights.write(data, piece.size()))
       return false;
-    at = piece.offset + piece.bytes.size();
+    at = piece.offset + piece.size();
   }
   if (!weights.fill(plan.weightBytes - at) || !out.write(zeros, gap))
     return false;

@@ -10,6 +10,7 @@
 #include "mopt/Runtime/mopt_abi.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <deque>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -45,10 +46,14 @@ struct PlanPort {
   std::vector<mopt_size> dims;
   uint32_t buffer = 0;
 };
-/// Bytes at an offset of the weights. The memory is the weight store's or `owned`.
+/// Bytes at an offset of the weights. The memory is the weight store's or `owned`. Bytes that must be made from a source
+/// (panels) are made when they are written, one weight at a time, so that memory does not grow with the model.
 struct PlanWeight {
   uint64_t offset = 0;
   llvm::ArrayRef<uint8_t> bytes;
+  std::function<void(uint8_t *)> make; // if set: writes `made` bytes; `bytes` is unused
+  uint64_t made = 0;
+  uint64_t size() const { return make ? made : bytes.size(); }
 };
 struct Plan {
   std::vector<PlanSymbol> symbols;

@@ -1,6 +1,7 @@
 //===- BuildPlan.cpp - buffers and groups become the table of steps -----------------------------------------------===//
 #include "StepEmitter.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mopt/Dialect/Kernel/Panels.h"
 #include "mopt/Support/Checked.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/xxhash.h"
@@ -120,7 +121,8 @@ private:
     std::vector<uint8_t> scratch;
     auto bytes = constantBytes(weight.getValue(), weight.getContext(), scratch);
     auto type = cast<MemRefType>(weight.getType());
-    auto expected = storedBytes(type.getElementType(), type.getNumElements());
+    std::optional<Panels> panels = weight.getPanels() ? Panels::fromArray(*weight.getPanels()) : std::nullopt;
+    auto expected = storedBytes(type.getElementType(), panels ? panels->extent() : type.getNumElements());
     if (!bytes || !expected || static_cast<int64_t>(bytes->size()) < *expected) {
       weight.emitError("MOPT-C007: its bytes are not at hand: the weight file is missing or too short");
       broken = true;
@@ -132,10 +134,22 @@ private:
       bytes = ArrayRef<uint8_t>(plan.owned.back()).take_front(*expected);
     }
     llvm::XXH128_hash_t hash = llvm::xxh3_128bits(*bytes);
-    auto [it, isNew] = placed.insert({{{hash.low64, hash.high64}, bytes->size()}, plan.weightBytes});
+    std::vector<int64_t> order;
+    if (panels)
+      order.assign(weight.getPanels()->begin(), weight.getPanels()->end());
+    auto [it, isNew] = placed.insert({{{hash.low64, hash.high64}, bytes->size(), order}, plan.weightBytes});
     if (isNew) {
-      plan.weights.push_back({plan.weightBytes, *bytes});
-      auto end = checked::alignUp<uint64_t>(plan.weightBytes + bytes->size(), MOPT_ALIGNMENT);
+      PlanWeight piece;
+      piece.offset = plan.weightBytes;
+      piece.bytes = *bytes;
+      if (panels) {
+        piece.made = panels->elements() * sizeof(float);
+        piece.make = [panels = *panels, source = *bytes](uint8_t *target) {
+          panels.pack(source.data(), reinterpret_cast<float *>(target));
+        };
+      }
+      auto end = checked::alignUp<uint64_t>(plan.weightBytes + piece.size(), MOPT_ALIGNMENT);
+      plan.weights.push_back(std::move(piece));
       plan.weightBytes = end.value_or(plan.weightBytes);
     }
     return it->second;
@@ -246,7 +260,8 @@ private:
   StepEmitter emitter;
   llvm::MapVector<Value, uint32_t> buffers;
   llvm::DenseMap<DimAttr, int64_t> symbols;
-  std::map<std::pair<std::pair<uint64_t, uint64_t>, uint64_t>, uint64_t> placed;
+  /// Offset by hash, length and order of the bytes.
+  std::map<std::tuple<std::pair<uint64_t, uint64_t>, uint64_t, std::vector<int64_t>>, uint64_t> placed;
   bool broken = false;
 };
 

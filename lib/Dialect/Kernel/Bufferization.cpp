@@ -19,7 +19,9 @@ MemRefType bufferType(Type tensor) {
   return MemRefType::get(type.getShape(), type.getElementType());
 }
 
-struct ReferenceModel : DstBufferizableOpInterfaceExternalModel<ReferenceModel, ReferenceOp> {
+/// Ops that read their inputs and overwrite their destinations.
+template <typename Op>
+struct KernelModel : DstBufferizableOpInterfaceExternalModel<KernelModel<Op>, Op> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const AnalysisState &) const {
     return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
   }
@@ -42,6 +44,8 @@ struct ReferenceModel : DstBufferizableOpInterfaceExternalModel<ReferenceModel, 
     OperationState created(op->getLoc(), op->getName(), operands, TypeRange{});
     created.addAttributes(llvm::to_vector(op->getDiscardableAttrs()));
     created.propertiesAttr = op->getPropertiesAsAttribute();
+    for (Region &region : op->getRegions())
+      created.addRegion()->takeBody(region);
     rewriter.create(created);
     replaceOpWithBufferizedValues(rewriter, op, outs);
     return success();
@@ -58,7 +62,8 @@ struct WeightModel : BufferizableOpInterface::ExternalModel<WeightModel, WeightO
     auto weight = cast<WeightOp>(op);
     if (isa<MemRefType>(weight.getType()))
       return success();
-    auto buffer = WeightOp::create(rewriter, op->getLoc(), bufferType(weight.getType()), weight.getValue());
+    auto buffer = WeightOp::create(rewriter, op->getLoc(), bufferType(weight.getType()), weight.getValue(),
+                                   weight.getPanelsAttr());
     replaceOpWithBufferizedValues(rewriter, op, buffer.getResult());
     return success();
   }
@@ -145,7 +150,10 @@ struct YieldModel : BufferizableOpInterface::ExternalModel<YieldModel, YieldOp> 
 
 void registerBufferization(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, KernelDialect *) {
-    ReferenceOp::attachInterface<ReferenceModel>(*context);
+    ReferenceOp::attachInterface<KernelModel<ReferenceOp>>(*context);
+    MatMulOp::attachInterface<KernelModel<MatMulOp>>(*context);
+    ConvOp::attachInterface<KernelModel<ConvOp>>(*context);
+    PackOp::attachInterface<KernelModel<PackOp>>(*context);
     WeightOp::attachInterface<WeightModel>(*context);
     ViewOp::attachInterface<ViewModel>(*context);
   });

@@ -1,9 +1,11 @@
 //===- KernelDialect.cpp - the dialect, verifiers, effects --------------------------------------------------------===//
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mopt/Dialect/Kernel/Kernel.h"
+#include "mopt/Dialect/Kernel/Panels.h"
 #include "mopt/Dialect/Mopt/OpTable.h"
 
 #include "mopt/Dialect/Kernel/KernelDialect.cpp.inc"
+#include "mopt/Dialect/Kernel/KernelInterfaces.cpp.inc"
 #define GET_OP_CLASSES
 #include "mopt/Dialect/Kernel/Kernel.cpp.inc"
 
@@ -38,10 +40,43 @@ LogicalResult ReferenceOp::verify() {
 }
 
 void ReferenceOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
-  for (OpOperand &operand : getOperation()->getOpOperands()) {
+  addBufferEffects(getOperation(), effects);
+}
+
+LogicalResult WeightOp::verify() {
+  if (!getPanels())
+    return success();
+  std::optional<Panels> panels = Panels::fromArray(*getPanels());
+  auto type = cast<ShapedType>(getType());
+  if (!panels || !type.hasStaticShape() || type.getNumElements() != panels->elements() ||
+      !type.getElementType().isF32())
+    return emitOpError("its panels do not fit its type");
+  return success();
+}
+
+LogicalResult verifyRoot(Operation *op) {
+  auto root = cast<RootOpInterface>(op);
+  Region &region = root.getEpilogue();
+  if (region.empty() || !isa<ResultOp>(region.front().back()))
+    return op->emitOpError("has no epilogue that ends in kernel.result");
+  if (root.getOuts().size() != 1)
+    return op->emitOpError("writes one result");
+  SmallVector<AffineMap> maps = root.getExtraMaps();
+  if (maps.size() != root.getExtras().size() || region.front().getNumArguments() != maps.size() + 1)
+    return op->emitOpError("epilogue, extras and maps do not match");
+  auto out = cast<ShapedType>(root.getOuts().front().getType());
+  for (auto [map, extra] : llvm::zip(maps, root.getExtras()))
+    if (map.getNumDims() != out.getRank() || map.getNumResults() != cast<ShapedType>(extra.getType()).getRank())
+      return op->emitOpError("a map does not fit its extra");
+  return success();
+}
+
+void addBufferEffects(Operation *op, SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  auto dps = cast<DestinationStyleOpInterface>(op);
+  for (OpOperand &operand : op->getOpOperands()) {
     if (!isa<MemRefType>(operand.get().getType()))
       continue;
-    if (isDpsInit(&operand))
+    if (dps.isDpsInit(&operand))
       effects.emplace_back(MemoryEffects::Write::get(), &operand, SideEffects::DefaultResource::get());
     else
       effects.emplace_back(MemoryEffects::Read::get(), &operand, SideEffects::DefaultResource::get());

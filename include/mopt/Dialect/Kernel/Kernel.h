@@ -12,6 +12,13 @@
 #include "mopt/Dialect/Mopt/Mopt.h"
 
 #include "mopt/Dialect/Kernel/KernelDialect.h.inc"
+namespace mopt::kernel {
+/// Verifier of RootOpInterface: the epilogue fits operands and maps.
+LogicalResult verifyRoot(Operation *op);
+/// Effects of a destination-passing op on its buffers; none on tensors.
+void addBufferEffects(Operation *op, SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects);
+} // namespace mopt::kernel
+#include "mopt/Dialect/Kernel/KernelInterfaces.h.inc"
 #define GET_OP_CLASSES
 #include "mopt/Dialect/Kernel/Kernel.h.inc"
 

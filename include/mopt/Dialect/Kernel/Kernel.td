@@ -16,6 +16,23 @@ def Kernel_Dialect : Dialect {
   let dependentDialects = ["::mopt::MoptDialect"];
 }
 
+def RootOpInterface : OpInterface<"RootOpInterface"> {
+  let cppNamespace = "::mopt::kernel";
+  let description = [{
+    An op with a kernel of its own and an epilogue: elementwise work on each element of the result before it is stored.
+    The block of the epilogue takes the element computed by the op and one element of every extra; `maps` say where in the
+    extras these lie, as functions of the position in the result.
+  }];
+  let methods = [
+    InterfaceMethod<"What the op itself reads", "::mlir::OperandRange", "getInputs">,
+    InterfaceMethod<"What only the epilogue reads", "::mlir::OperandRange", "getExtras">,
+    InterfaceMethod<"What is written", "::mlir::OperandRange", "getOuts">,
+    InterfaceMethod<"One map per extra", "::llvm::SmallVector<::mlir::AffineMap>", "getExtraMaps">,
+    InterfaceMethod<"The elementwise part", "::mlir::Region &", "getEpilogue">,
+  ];
+  let verify = [{ return verifyRoot($_op); }];
+}
+
 def TensorOrMemref : AnyTypeOf<[AnyRankedTensor, AnyStridedMemRef]>;
 class Kernel_Op<string mnemonic, list<Trait> traits = []> : Op<Kernel_Dialect, mnemonic, traits>;
 
@@ -28,9 +45,16 @@ def Kernel_SizeOp : Kernel_Op<"size", [Pure]> {
 }
 def Kernel_WeightOp : Kernel_Op<"weight", [Pure]> {
   let summary = "A constant: elements, or a handle to a weight source";
-  let arguments = (ins AnyAttr:$value);
+  let description = [{
+    With `panels`, the elements lie in the order of the panels that matrix kernels read (Panels.h); the result has the type
+    that goes with it.
+  }];
+  let arguments = (ins AnyAttr:$value, OptionalAttr<DenseI64ArrayAttr>:$panels);
   let results = (outs TensorOrMemref:$result);
+  let builders = [OpBuilder<(ins "::mlir::Type":$type, "::mlir::Attribute":$value),
+                            [{ build($_builder, $_state, type, value, ::mlir::DenseI64ArrayAttr()); }]>];
   let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 def Kernel_ViewOp : Kernel_Op<"view", [Pure]> {
   let summary = "The same bytes under other sizes";
@@ -58,5 +82,69 @@ def Kernel_ScalarOp : Kernel_Op<"scalar", [Pure]> {
   let arguments = (ins StrAttr:$op, DictionaryAttr:$attrs, Variadic<AnyType>:$operands);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$op $attrs `(` $operands `)` attr-dict `:` functional-type($operands, $result)";
+}
+
+//===----------------------------------------------------------------------===//
+// Ops with kernels of their own
+//===----------------------------------------------------------------------===//
+def Kernel_ResultOp : Kernel_Op<"result", [Pure, Terminator]> {
+  let summary = "The element that an epilogue stores";
+  let arguments = (ins AnyType:$value);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+class Kernel_RootOp<string mnemonic, dag attributes = (ins)>
+    : Kernel_Op<mnemonic, [DestinationStyleOpInterface, AttrSizedOperandSegments, RootOpInterface,
+                           DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let arguments = !con((ins Variadic<TensorOrMemref>:$inputs, Variadic<TensorOrMemref>:$extras,
+                            Variadic<TensorOrMemref>:$outs, AffineMapArrayAttr:$maps), attributes);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$epilogue);
+  let assemblyFormat = [{
+    `ins` `(` $inputs `:` type($inputs) `)` (`extras` `(` $extras^ `:` type($extras) `)`)?
+    `outs` `(` $outs `:` type($outs) `)` attr-dict `epilogue` $epilogue (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
+    ::llvm::SmallVector<::mlir::AffineMap> getExtraMaps() {
+      return ::llvm::to_vector(getMaps().getAsValueRange<::mlir::AffineMapAttr>());
+    }
+  }];
+  let extraClassDefinition = [{
+    void $cppClass::getEffects(
+        ::llvm::SmallVectorImpl<::mlir::SideEffects::EffectInstance<::mlir::MemoryEffects::Effect>> &effects) {
+      addBufferEffects(getOperation(), effects);
+    }
+  }];
+}
+def Kernel_MatMulOp : Kernel_RootOp<"matmul"> {
+  let summary = "y[...b,m,n] = sum over k of a[...b,m,k] * B[...b,k,n]";
+  let description = [{
+    B comes in panels: [...b, ceil(n/16), k, 16]. Batch axes broadcast from the right. One accumulator for each element, k
+    ascending.
+  }];
+}
+def Kernel_ConvOp : Kernel_RootOp<"conv", (ins DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
+                                              DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$pads, I64Attr:$group)> {
+  let summary = "Convolution of x[n,s...,c] to y[n,s'...,o]";
+  let description = [{
+    Weights come in panels: [g, ceil(o/g/16), taps * c/g, 16], taps in row-major order. `pads` are those before the first
+    element of each axis. One accumulator for each element: taps ascending, then channels; a tap outside of x adds zeros.
+  }];
+}
+def Kernel_PackOp : Kernel_Op<"pack", [DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "A matrix operand that is not constant, into panels";
+  let description = "b[...,k,n], or b[...,n,k] with `transposed`, to [..., ceil(n/16), k, 16]; missing columns are zeros.";
+  let arguments = (ins TensorOrMemref:$source, TensorOrMemref:$out, UnitAttr:$transposed);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    `ins` `(` $source `:` type($source) `)` `outs` `(` $out `:` type($out) `)` attr-dict (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = [{ ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutMutable(); } }];
+  let extraClassDefinition = [{
+    void $cppClass::getEffects(
+        ::llvm::SmallVectorImpl<::mlir::SideEffects::EffectInstance<::mlir::MemoryEffects::Effect>> &effects) {
+      addBufferEffects(getOperation(), effects);
+    }
+  }];
 }
 #endif

@@ -1,0 +1,172 @@
+//===- Code.cpp - writing straight-line vector code ----------------------------------------------------------------===//
+#include "Code.h"
+#include "mlir/IR/Matchers.h"
+
+namespace mopt {
+namespace {
+
+std::optional<int64_t> number(Value value) {
+  APInt result;
+  if (matchPattern(value, m_ConstantInt(&result)))
+    return result.getSExtValue();
+  return std::nullopt;
+}
+
+} // namespace
+
+Value Code::i64(int64_t value) { return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value)); }
+
+Value Code::add(Value a, Value b) {
+  auto x = number(a), y = number(b);
+  if (x && y)
+    return i64(*x + *y);
+  if (x == 0)
+    return b;
+  if (y == 0)
+    return a;
+  return arith::AddIOp::create(builder, loc, a, b);
+}
+Value Code::sub(Value a, Value b) {
+  auto x = number(a), y = number(b);
+  if (x && y)
+    return i64(*x - *y);
+  return y == 0 ? a : arith::SubIOp::create(builder, loc, a, b).getResult();
+}
+Value Code::mul(Value a, Value b) {
+  auto x = number(a), y = number(b);
+  if (x && y)
+    return i64(*x * *y);
+  if (x == 0 || y == 1)
+    return a;
+  if (y == 0 || x == 1)
+    return b;
+  return arith::MulIOp::create(builder, loc, a, b);
+}
+Value Code::div(Value a, Value b) {
+  auto x = number(a), y = number(b);
+  if (x && y && *y)
+    return i64(*x / *y);
+  return y == 1 ? a : arith::DivUIOp::create(builder, loc, a, b).getResult();
+}
+Value Code::rem(Value a, Value b) {
+  auto x = number(a), y = number(b);
+  if (x && y && *y)
+    return i64(*x % *y);
+  return y == 1 ? i64(0) : arith::RemUIOp::create(builder, loc, a, b).getResult();
+}
+Value Code::min(Value a, Value b) {
+  auto x = number(a), y = number(b);
+  if (x && y)
+    return i64(std::min(*x, *y));
+  return arith::MinSIOp::create(builder, loc, a, b);
+}
+Value Code::max(Value a, Value b) {
+  auto x = number(a), y = number(b);
+  if (x && y)
+    return i64(std::max(*x, *y));
+  return arith::MaxSIOp::create(builder, loc, a, b);
+}
+Value Code::less(Value a, Value b) { return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, a, b); }
+Value Code::equal(Value a, Value b) { return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, a, b); }
+Value Code::both(Value a, Value b) { return arith::AndIOp::create(builder, loc, a, b); }
+Value Code::select(Value condition, Value a, Value b) {
+  return arith::SelectOp::create(builder, loc, condition, a, b);
+}
+
+Value Code::at(Value pointer, Value floats) {
+  if (number(floats) == 0)
+    return pointer;
+  if (auto n = number(floats); n && llvm::isInt<31>(*n))
+    return LLVM::GEPOp::create(builder, loc, ptr(), f32(), pointer, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(*n)});
+  return LLVM::GEPOp::create(builder, loc, ptr(), f32(), pointer, ArrayRef<LLVM::GEPArg>{floats});
+}
+Value Code::atPointer(Value array, Value index) {
+  return LLVM::GEPOp::create(builder, loc, ptr(), ptr(), array, ArrayRef<LLVM::GEPArg>{index});
+}
+Value Code::loadPointer(Value address) { return LLVM::LoadOp::create(builder, loc, ptr(), address, 8); }
+void Code::storePointer(Value pointer, Value address) { LLVM::StoreOp::create(builder, loc, pointer, address, 8); }
+Value Code::loadScalar(Value pointer) { return LLVM::LoadOp::create(builder, loc, f32(), pointer, 4); }
+void Code::storeScalar(Value value, Value pointer) { LLVM::StoreOp::create(builder, loc, value, pointer, 4); }
+Value Code::load(Value pointer) { return LLVM::LoadOp::create(builder, loc, vector(), pointer, 4); }
+Value Code::load(Value pointer, Value mask) {
+  if (!mask)
+    return load(pointer);
+  return LLVM::MaskedLoadOp::create(builder, loc, vector(), pointer, mask, constant(0), 4);
+}
+void Code::store(Value vector, Value pointer) { LLVM::StoreOp::create(builder, loc, vector, pointer, 4); }
+void Code::store(Value vector, Value pointer, Value mask) {
+  if (!mask)
+    return store(vector, pointer);
+  LLVM::MaskedStoreOp::create(builder, loc, vector, pointer, mask, 4);
+}
+
+Value Code::mask(Value count) {
+  SmallVector<int32_t> lanes(width);
+  std::iota(lanes.begin(), lanes.end(), 0);
+  Value index = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(integers(), ArrayRef<int32_t>(lanes)));
+  Value narrow = arith::TruncIOp::create(builder, loc, builder.getI32Type(), min(count, i64(width)));
+  Value undefined = LLVM::PoisonOp::create(builder, loc, integers());
+  Value zero = LLVM::ConstantOp::create(builder, loc, builder.getI32Type(), builder.getI32IntegerAttr(0));
+  Value first = LLVM::InsertElementOp::create(builder, loc, undefined, narrow, zero);
+  Value all = LLVM::ShuffleVectorOp::create(builder, loc, first, undefined, SmallVector<int32_t>(width, 0));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, index, all);
+}
+
+Value Code::stack(LLVM::LLVMFuncOp function, int64_t bytes, int64_t alignment) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&function.getBody().front());
+  auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes);
+  Value one = LLVM::ConstantOp::create(builder, loc, builder.getI64Type(), builder.getI64IntegerAttr(1));
+  return LLVM::AllocaOp::create(builder, loc, ptr(), type, one, alignment);
+}
+
+Value Code::splat(Value scalar) {
+  Value undefined = LLVM::PoisonOp::create(builder, loc, vector());
+  Value zero = LLVM::ConstantOp::create(builder, loc, builder.getI32Type(), builder.getI32IntegerAttr(0));
+  Value first = LLVM::InsertElementOp::create(builder, loc, undefined, scalar, zero);
+  return LLVM::ShuffleVectorOp::create(builder, loc, first, undefined, SmallVector<int32_t>(width, 0));
+}
+Value Code::constant(double value) {
+  return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(vector(), static_cast<float>(value)));
+}
+Value Code::constantInt(int32_t value) {
+  return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(integers(), value));
+}
+Value Code::fma(Value a, Value b, Value c) { return LLVM::FMulAddOp::create(builder, loc, a, b, c); }
+
+void Code::loop(Value lower, Value upper, Value step, llvm::function_ref<void(Value)> body) {
+  auto loop = scf::ForOp::create(builder, loc, lower, upper, step);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  body(loop.getInductionVar());
+}
+
+SmallVector<Value> Code::loop(Value lower, Value upper, Value step, ValueRange initial,
+                              llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  auto loop = scf::ForOp::create(builder, loc, lower, upper, step, initial);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> next = body(loop.getInductionVar(), loop.getRegionIterArgs());
+  scf::YieldOp::create(builder, loc, next);
+  return llvm::to_vector_of<Value>(loop.getResults());
+}
+
+void Code::when(Value condition, llvm::function_ref<void()> body) {
+  auto branch = scf::IfOp::create(builder, loc, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  body();
+}
+
+void Code::choose(Value value, ArrayRef<int64_t> cases, llvm::function_ref<void(int64_t)> body) {
+  if (cases.size() == 1)
+    return body(cases.front());
+  auto branch = scf::IfOp::create(builder, loc, equal(value, i64(cases.front())), /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  body(cases.front());
+  builder.setInsertionPointToStart(branch.elseBlock());
+  choose(value, cases.drop_front(), body);
+}
+
+} // namespace mopt

@@ -1,0 +1,16 @@
+//===- VectorMath.h - elementwise ops on vectors -------------------------------------------------------------------===//
+#ifndef MOPT_LIB_CONVERSION_KERNELTOVECTOR_VECTORMATH_H
+#define MOPT_LIB_CONVERSION_KERNELTOVECTOR_VECTORMATH_H
+
+#include "Code.h"
+
+namespace mopt {
+
+/// The code of an elementwise mopt op ("add", "relu", ...) on vectors of 16 floats; null when there is none for the op or
+/// its attributes. Attributes are those of the op's record that are set.
+Value vectorOp(Code &code, StringRef op, DictionaryAttr attrs, ArrayRef<Value> operands);
+/// Whether `vectorOp` is cheap enough to be repeated for every register of a tile: a few instructions.
+bool isCheap(StringRef op);
+
+} // namespace mopt
+#endif
