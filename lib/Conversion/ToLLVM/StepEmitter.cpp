@@ -234,7 +234,7 @@ FailureOr<StepCode> StepEmitter::emit(GroupOp group) {
   if (reference) {
     status = body.reference(reference, plan);
   } else {
-    body.loop(loop, plan);
+    body.loop(loop, plan, /*whole=*/step.chunks.isConstant(1));
     status = body.i32(MOPT_STEP_OK);
   }
   LLVM::ReturnOp::create(builder, unknown, status);
