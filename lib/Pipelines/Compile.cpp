@@ -103,7 +103,7 @@ private:
   CompileStatus generate(const TargetSpec &target) {
     Plan plan;
     OwningOpRef<ModuleOp> code;
-    if (failed(buildPlan(module, plan, code)))
+    if (failed(buildPlan(module, scheduleFor(target.cpuBits), plan, code)))
       return CompileStatus::internalFault;
     PassManager pm(module.getContext());
     pm.enableVerifier(options.verifyEach);

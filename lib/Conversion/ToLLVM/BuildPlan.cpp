@@ -19,7 +19,8 @@ SmallVector<DimExpr> dimsOfAttr(Attribute attr) {
 
 class Builder : public PlanView {
 public:
-  Builder(func::FuncOp function, Plan &plan, ModuleOp code) : function(function), plan(plan), emitter(code, *this) {}
+  Builder(func::FuncOp function, Plan &plan, ModuleOp code, const Schedule &schedule)
+      : function(function), plan(plan), emitter(code, *this, schedule) {}
 
   LogicalResult run() {
     if (failed(addPorts()) || failed(addSteps()))
@@ -267,7 +268,7 @@ private:
 
 } // namespace
 
-LogicalResult buildPlan(ModuleOp module, Plan &plan, OwningOpRef<ModuleOp> &code) {
+LogicalResult buildPlan(ModuleOp module, const Schedule &schedule, Plan &plan, OwningOpRef<ModuleOp> &code) {
   auto functions = module.getOps<func::FuncOp>();
   if (functions.empty())
     return module.emitError("MOPT-C006: has no function");
@@ -277,7 +278,7 @@ LogicalResult buildPlan(ModuleOp module, Plan &plan, OwningOpRef<ModuleOp> &code
     plan.modelHash = hash.getValue().str();
   if (auto name = module->getAttrOfType<StringAttr>("mopt.model_name"))
     plan.modelName = name.getValue().str();
-  return Builder(*functions.begin(), plan, *code).run();
+  return Builder(*functions.begin(), plan, *code, schedule).run();
 }
 
 } // namespace mopt

@@ -13,6 +13,30 @@ constexpr int64_t tensorBytes = sizeof(mopt_tensor), attrBytes = sizeof(mopt_att
 
 } // namespace
 
+KernelBody::KernelBody(StepEmitter &emitter, LLVM::LLVMFuncOp function)
+    : emitter(emitter), builder(function.getContext()), loc(function.getLoc()), function(function) {
+  builder.setInsertionPointToStart(function.addEntryBlock(builder));
+}
+
+Value KernelBody::zeros(int64_t floats) {
+  auto type = RankedTensorType::get({floats}, builder.getF32Type());
+  std::string name = emitter.globalFor(DenseElementsAttr::get(type, 0.0f), LLVM::LLVMArrayType::get(builder.getF32Type(), floats));
+  return LLVM::AddressOfOp::create(builder, loc, ptrType(), name);
+}
+
+Value KernelBody::laneByLane(kernel::ScalarOp op, ArrayRef<Value> vectors) {
+  auto type = cast<VectorType>(vectors.front().getType());
+  Value result = LLVM::PoisonOp::create(builder, loc, type);
+  for (int64_t lane = 0; lane < type.getNumElements(); ++lane) {
+    Value index = LLVM::ConstantOp::create(builder, loc, builder.getI32Type(), builder.getI32IntegerAttr(lane));
+    SmallVector<Scalar> operands;
+    for (Value vector : vectors)
+      operands.push_back({LLVM::ExtractElementOp::create(builder, loc, vector, index), 'f'});
+    result = LLVM::InsertElementOp::create(builder, loc, result, scalarOp(op, operands).value, index);
+  }
+  return result;
+}
+
 void KernelBody::start(LLVM::LLVMFuncOp fn, ArrayRef<Value> buffers) {
   function = fn;
   Block *block = fn.addEntryBlock(builder);

@@ -7,10 +7,13 @@
 
 namespace mopt {
 
-/// Builds `i32 kernel(ptr buffer..., i64 size..., i64 begin, i64 end, ptr fault)` for one group.
+/// Builds `i32 kernel(ptr buffer..., i64 size..., i64 begin, i64 end, ptr fault)` for one group, or a function that such
+/// kernels call.
 class KernelBody {
 public:
-  KernelBody(StepEmitter &emitter, OpBuilder &builder, Location loc) : emitter(emitter), builder(builder), loc(loc) {}
+  KernelBody(StepEmitter &emitter, OpBuilder builder, Location loc) : emitter(emitter), builder(builder), loc(loc) {}
+  /// The body of another function: positioned in its entry block, which is made.
+  KernelBody(StepEmitter &emitter, LLVM::LLVMFuncOp function);
 
   /// Sizes that are not numbers become arguments; call for every size before `start`.
   void addSize(DimExpr size) {
@@ -31,6 +34,17 @@ public:
   Value i32(int32_t value);
   Type ptrType() const { return LLVM::LLVMPointerType::get(builder.getContext()); }
 
+  /// Memory of a buffer.
+  Value base(Value memref) const { return bases.lookup(memref); }
+  /// Address of a constant row of zeros.
+  Value zeros(int64_t floats);
+  /// An elementwise op on vectors of floats by its scalar function, for ops that have no vector form.
+  Value laneByLane(kernel::ScalarOp op, ArrayRef<Value> vectors);
+
+  StepEmitter &emitter;
+  OpBuilder builder;
+  Location loc;
+  LLVM::LLVMFuncOp function;
   Value begin, end, fault;
 
   /// Units of a loop group: rows of the collapsed iteration space, or elements when it has one axis.
@@ -62,10 +76,6 @@ private:
   void storeAt(Value base, int64_t bytes, Value value);
   Value stackBytes(int64_t bytes);
 
-  StepEmitter &emitter;
-  OpBuilder &builder;
-  Location loc;
-  LLVM::LLVMFuncOp function;
   llvm::MapVector<Value, Value> bases;
   llvm::MapVector<DimAttr, Value> sizeArgs;
 };

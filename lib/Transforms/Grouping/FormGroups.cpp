@@ -78,13 +78,43 @@ struct FormGroups : impl::FormGroupsBase<FormGroups> {
         continue;
       }
       if (!isLoopElementwise(op)) {
-        makeGroup({op}, rootOf(op), op);
+        makeGroup({op}, rootOf(op), op); // an epilogue would have taken it
         continue;
       }
       SmallVector<Operation *> members = chain(op, done);
+      Operation *root = rootFor(members);
+      if (root) {
+        members.push_back(root);
+        done.insert(root);
+      }
       llvm::sort(members, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-      makeGroup(members, "none", op);
+      makeGroup(members, root ? rootOf(root) : "none", op);
     }
+  }
+
+  /// The op whose kernel can take all of `members` as its epilogue: the last one, so that what the others compute is there.
+  static Operation *rootFor(ArrayRef<Operation *> members) {
+    llvm::SmallPtrSet<Operation *, 8> inside(members.begin(), members.end());
+    auto isFloat = [](Value value) { return tensorOf(value).getElementType().isF32(); };
+    Operation *last = members.front(), *best = nullptr;
+    for (Operation *member : members) {
+      if (!isFloat(member->getResult(0)) || !llvm::all_of(member->getOperands(), isFloat))
+        return nullptr;
+      for (Value operand : member->getOperands())
+        if (Operation *producer = operand.getDefiningOp();
+            producer && producer->getBlock() == last->getBlock() && !inside.contains(producer) && hasKernel(producer) &&
+            dimsOf(producer->getResult(0)) == dimsOf(last->getResult(0)) &&
+            llvm::all_of(producer->getUsers(), [&](Operation *user) { return inside.contains(user); }) &&
+            (!best || best->isBeforeInBlock(producer)))
+          best = producer;
+    }
+    if (best)
+      for (Operation *member : members)
+        for (Value operand : member->getOperands())
+          if (!inside.contains(operand.getDefiningOp()) && operand.getDefiningOp() != best &&
+              !fitsEpilogue(best, dimsOf(operand)))
+            return nullptr;
+    return best;
   }
 
   /// `last` and the elementwise ops before it whose results only this set reads.

@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
+#include "mopt/Dialect/Mopt/DimExpr.h"
 #include "mopt/Support/LLVM.h"
 
 namespace mopt {
@@ -18,6 +19,14 @@ bool isLoopElementwise(Operation *op);
 /// The root a non-elementwise op gives its group: contraction, conv, reduction, norm, movement, recurrent, quant, or
 /// "none" for an elementwise op whose broadcasting is known only at run time (its reference function runs).
 StringRef rootOf(Operation *op);
+
+/// Whether a root has a kernel of its own, with an epilogue: its types, shapes and attributes are what the kernel takes.
+/// Others run their reference function, in a group of their own.
+bool hasKernel(Operation *root);
+/// Whether an operand of the epilogue with these sizes can be read by the kernel of `root`, whose result it broadcasts to.
+bool fitsEpilogue(Operation *root, ArrayRef<DimExpr> dims);
+/// Zeros before the first element of each spatial axis of a convolution; nothing when only the run can tell.
+std::optional<SmallVector<int64_t>> leadingPads(Operation *conv);
 
 } // namespace mopt
 #endif
