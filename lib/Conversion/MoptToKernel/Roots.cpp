@@ -81,7 +81,18 @@ KernelParts convParts(ConvOp op, OperandBuilder &operands) {
   auto constant = op.getW().getDefiningOp<ConstantOp>();
   Value x = operands.map.lookup(op.getX());
   KernelParts parts;
-  if (pointwise) {
+  if (group != 1 && w[0] == group && w[1] == 1) {
+    Panels channels;
+    channels.n = group;
+    channels.inner = channels.nStride = panels.outer;
+    channels.innerStride = 1;
+    Value packed = packedWeight(builder, constant, {}, channels);
+    Location loc = op.getLoc();
+    parts.create = [=](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps) -> Operation * {
+      return kernel::DepthwiseOp::create(b, loc, out.getType(), ValueRange{x, packed}, extras, out,
+                                         b.getAffineMapArrayAttr(maps), kernel, strides, dilations, pads);
+    };
+  } else if (pointwise) {
     parts = matmulParts(x, packedWeight(builder, constant, {}, panels), op.getLoc());
   } else {
     Value packed = packedWeight(builder, constant, {group}, panels);

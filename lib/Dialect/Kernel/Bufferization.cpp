@@ -153,6 +153,7 @@ void registerBufferization(DialectRegistry &registry) {
     ReferenceOp::attachInterface<KernelModel<ReferenceOp>>(*context);
     MatMulOp::attachInterface<KernelModel<MatMulOp>>(*context);
     ConvOp::attachInterface<KernelModel<ConvOp>>(*context);
+    DepthwiseOp::attachInterface<KernelModel<DepthwiseOp>>(*context);
     PackOp::attachInterface<KernelModel<PackOp>>(*context);
     WeightOp::attachInterface<WeightModel>(*context);
     ViewOp::attachInterface<ViewModel>(*context);

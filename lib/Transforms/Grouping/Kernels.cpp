@@ -50,10 +50,11 @@ bool convHasKernel(ConvOp op) {
   ArrayRef<int64_t> w = tensorOf(op.getW()).getShape();
   RankedTensorType x = tensorOf(op.getX()), y = tensorOf(op.getY());
   int64_t group = op.getGroup();
-  // Groups of one channel are depthwise convolutions, which are no matrix products.
+  // One channel in and out: depthwise. Narrow groups of other kinds would fill a panel with zeros.
+  bool depthwise = w[1] == 1 && w[0] == group;
   return x.getRank() >= 3 && !x.isDynamicDim(x.getRank() - 1) && tensorOf(op.getW()).getNumElements() && w[1] * group ==
          x.getDimSize(x.getRank() - 1) && y.getDimSize(y.getRank() - 1) == w[0] && w[0] % group == 0 &&
-         (group == 1 || (w[1] >= 4 && w[0] / group >= 4)) && leadingPads(op) &&
+         (group == 1 || depthwise || (w[1] >= 4 && w[0] / group >= 4)) && leadingPads(op) &&
          (isAbsent(op.getB()) || isFloat(op.getB())) && !llvm::is_contained(dimsOf(op.getY()), DimExpr());
 }
 

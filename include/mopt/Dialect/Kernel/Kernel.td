@@ -131,6 +131,14 @@ def Kernel_ConvOp : Kernel_RootOp<"conv", (ins DenseI64ArrayAttr:$kernel, DenseI
     element of each axis. One accumulator for each element: taps ascending, then channels; a tap outside of x adds zeros.
   }];
 }
+def Kernel_DepthwiseOp : Kernel_RootOp<"depthwise", (ins DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
+                                                        DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$pads)> {
+  let summary = "Convolution of x[n,s...,c] to y[n,s'...,c], each channel by itself";
+  let description = [{
+    Weights come in panels of channels: [ceil(c/16), taps, 16], taps in row-major order. One accumulator for each element,
+    taps ascending; a tap outside of x adds nothing.
+  }];
+}
 def Kernel_PackOp : Kernel_Op<"pack", [DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "A matrix operand that is not constant, into panels";
   let description = "b[...,k,n], or b[...,n,k] with `transposed`, to [..., ceil(n/16), k, 16]; missing columns are zeros.";
