@@ -28,6 +28,7 @@ void buildNormalized(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createFoldConstants());
   pm.addPass(createCSEPass());
+  pm.addPass(createFoldScale()); // what it folds are constants only now
   pm.addPass(createCanonicalizerPass());
 }
 

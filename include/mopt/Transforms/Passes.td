@@ -28,6 +28,20 @@ def FoldConstants : Pass<"mopt-fold-constants", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numFolded", "folded", "Values replaced by constants">,
                     Statistic<"numRemoved", "removed", "Ops without uses that were removed">];
 }
+def FoldScale : Pass<"mopt-fold-scale", "::mlir::ModuleOp"> {
+  let summary = "Moves scales and shifts of channels into weights";
+  let description = [{
+    `batch_norm` (inference form), and `mul`, `div`, `add`, `sub` by a constant per output channel, directly after `conv`,
+    `conv_transpose`, `gemm` or `matmul` with constant weights, become part of the weights and the bias; a shift after
+    `matmul`, which has no bias, stays an `add`. Products are taken in double and rounded once. It is refused where the
+    result has another reader, where the weights have one (they would lie in memory twice), where a weight would become
+    infinite, and in half precision. A `batch_norm` that is left becomes `mul` and `add` by constants. A `pad` with zeros
+    whose readers are all convolutions becomes their padding. Reads and writes each weight once.
+  }];
+  let statistics = [Statistic<"numFolded", "folded", "Ops that became part of weights">,
+                    Statistic<"numRewritten", "rewritten", "Batch norms that became mul and add">,
+                    Statistic<"numPads", "pads", "Pads that became padding of convolutions">];
+}
 def InferShapes : Pass<"mopt-infer-shapes", "::mlir::func::FuncOp"> {
   let summary = "Recomputes every result type by the shape rules";
   let description = [{
