@@ -16,9 +16,9 @@ constexpr int64_t unroll = 4;
 } // namespace
 
 LLVM::LLVMFuncOp MicroKernels::get(TileShape shape) {
-  std::string key = llvm::formatv("tile_{0}x{1}{2}{3}|{4}|{5}|", shape.rows, shape.panels,
+  std::string key = llvm::formatv("tile_{0}x{1}{2}{3}|{4}|{5}|{6}|", shape.rows, shape.panels,
                                   access == RowAccess::table ? "_table" : "", shape.masked ? "_masked" : "",
-                                  access == RowAccess::table ? tableRows : 0, epilogue.text());
+                                  access == RowAccess::table ? tableRows : 0, depth, epilogue.text());
   for (ExtraAccess extra : extras)
     key += extra.rows ? extra.columns ? "f" : "r" : extra.columns ? "c" : "s";
   return emitter.shared(key, StringRef(key).split('|').first, [&](LLVM::LLVMFuncOp function) { emit(function, shape); }, [&] {
@@ -56,6 +56,12 @@ void MicroKernels::emit(LLVM::LLVMFuncOp function, TileShape shape) {
       }
       return sums;
     };
+    if (depth) {
+      SmallVector<Value> sums(initial);
+      for (int64_t at = 0; at < depth; ++at)
+        sums = step(code.i64(at), sums);
+      return sums;
+    }
     Value whole = code.sub(k, code.rem(k, code.i64(unroll)));
     SmallVector<Value> most =
         code.loop(code.i64(0), whole, code.i64(unroll), initial, [&](Value at, ValueRange carried) {

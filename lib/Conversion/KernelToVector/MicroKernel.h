@@ -25,9 +25,11 @@ struct ExtraAccess {
 /// b: first panel; panelStep floats between panels. y: yStep floats between rows. columns: stored in the last panel.
 class MicroKernels {
 public:
+  /// `depth`: k where it is small and known; the code is then straight. 0: any k.
   MicroKernels(StepEmitter &emitter, Epilogue epilogue, SmallVector<ExtraAccess> extras, RowAccess access,
-               unsigned tableRows)
-      : emitter(emitter), epilogue(epilogue), extras(std::move(extras)), access(access), tableRows(tableRows) {}
+               unsigned tableRows, int64_t depth)
+      : emitter(emitter), epilogue(epilogue), extras(std::move(extras)), access(access), tableRows(tableRows),
+        depth(depth) {}
   LLVM::LLVMFuncOp get(TileShape shape);
 
 private:
@@ -37,6 +39,7 @@ private:
   SmallVector<ExtraAccess> extras;
   RowAccess access;
   unsigned tableRows;
+  int64_t depth;
 };
 
 } // namespace mopt
