@@ -134,6 +134,7 @@ private:
     for (Value value : yield.getValues())
       types.push_back(plain(value.getType()));
     auto created = GroupOp::create(builder, group.getLoc(), types, group.getRootAttr());
+    created->setDiscardableAttrs(group->getDiscardableAttrDictionary());
     Block &body = created.getBody().emplaceBlock();
     OpBuilder inner = OpBuilder::atBlockBegin(&body);
     ValueRange results = fused  ? makeKernel(inner, root, parts, group, outs)

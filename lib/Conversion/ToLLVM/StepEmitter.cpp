@@ -12,11 +12,6 @@ constexpr int64_t chunkWork = 1 << 16;
 /// The value that symbols are taken to have where work must be guessed at compile time.
 constexpr int64_t guessedSize = 16;
 
-int64_t guess(DimExpr size) {
-  return size ? size.evaluate([](StringRef) { return std::optional<int64_t>(guessedSize); }).value_or(guessedSize)
-              : guessedSize;
-}
-
 /// Units of a reference op (the record's `units`).
 DimExpr unitsOf(kernel::ReferenceOp op, const BufferView &result, const OpRow *row) {
   MLIRContext *context = op.getContext();
@@ -88,6 +83,11 @@ DimExpr workOf(kernel::ReferenceOp op, const BufferView &result, PlanView &plan)
 }
 
 } // namespace
+
+int64_t guess(DimExpr size) {
+  return size ? size.evaluate([](StringRef) { return std::optional<int64_t>(guessedSize); }).value_or(guessedSize)
+              : guessedSize;
+}
 
 DimExpr elementCount(ArrayRef<DimExpr> dims, MLIRContext *context) {
   DimExpr p = DimExpr::constant(context, 1);
@@ -230,6 +230,8 @@ FailureOr<StepCode> StepEmitter::emit(GroupOp group) {
   if (reference)
     step.chunks = DimExpr::max(step.chunks, DimExpr::constant(context, 1));
   step.bytes = bytes;
+
+  step.generated = !reference;
 
   // The kernel function.
   OpBuilder::InsertionGuard guard(builder);

@@ -3,6 +3,7 @@
 #include "mopt/Dialect/Mopt/Mopt.h"
 #include "mopt/Dialect/Mopt/OpTable.h"
 #include "mopt/Transforms/Grouping/Grouping.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace mopt {
 namespace {
@@ -24,38 +25,63 @@ bool batchFits(ArrayRef<DimExpr> own, ArrayRef<DimExpr> result) {
   return true;
 }
 
-bool matmulHasKernel(MatMulOp op) {
-  SmallVector<DimExpr> a = dimsOf(op.getA()), b = dimsOf(op.getB()), y = dimsOf(op.getY());
-  return a.size() >= 2 && b.size() >= 2 && a.back() && a.back() == b[b.size() - 2] && a[a.size() - 2] &&
-         batchFits(ArrayRef(a).drop_back(2), ArrayRef(y).drop_back(2)) &&
-         batchFits(ArrayRef(b).drop_back(2), ArrayRef(y).drop_back(2)) &&
-         // A matrix that is used for every batch index is packed once.
-         (!isConstant(op.getB()) || tensorOf(op.getB()).getNumElements() > 0);
+/// Why a matrix operand does not fit; empty if it does.
+std::string whyNotMatrix(Value b) {
+  if (isConstant(b) && !tensorOf(b).getNumElements())
+    return "a constant operand is empty";
+  return "";
 }
 
-bool gemmHasKernel(GemmOp op) {
+std::string whyNot(MatMulOp op) {
   SmallVector<DimExpr> a = dimsOf(op.getA()), b = dimsOf(op.getB()), y = dimsOf(op.getY());
-  if (a.size() != 2 || b.size() != 2 || op.getTransA() || op.getAlpha().convertToFloat() != 1 ||
-      op.getBeta().convertToFloat() != 1)
-    return false;
-  if (!a[1] || a[1] != b[op.getTransB() ? 1 : 0] || (isConstant(op.getB()) && !tensorOf(op.getB()).getNumElements()))
-    return false;
-  return isAbsent(op.getC()) || (isFloat(op.getC()) && batchFits(dimsOf(op.getC()), y));
+  if (a.size() < 2 || b.size() < 2)
+    return "an operand is a vector, not a matrix";
+  if (!a.back() || a.back() != b[b.size() - 2])
+    return "the inner sizes are not known to be equal: " + a.back().str() + " and " + b[b.size() - 2].str();
+  if (!batchFits(ArrayRef(a).drop_back(2), ArrayRef(y).drop_back(2)) ||
+      !batchFits(ArrayRef(b).drop_back(2), ArrayRef(y).drop_back(2)))
+    return "whether its batch axes broadcast is known only when the model runs";
+  return whyNotMatrix(op.getB());
 }
 
-bool convHasKernel(ConvOp op) {
+std::string whyNot(GemmOp op) {
+  SmallVector<DimExpr> a = dimsOf(op.getA()), b = dimsOf(op.getB()), y = dimsOf(op.getY());
+  if (a.size() != 2 || b.size() != 2)
+    return "an operand is not a matrix";
+  if (op.getTransA())
+    return "A is transposed";
+  if (op.getAlpha().convertToFloat() != 1 || op.getBeta().convertToFloat() != 1)
+    return "alpha or beta is not 1";
+  if (!a[1] || a[1] != b[op.getTransB() ? 1 : 0])
+    return "the inner sizes are not known to be equal";
+  if (!isAbsent(op.getC()) && (!isFloat(op.getC()) || !batchFits(dimsOf(op.getC()), y)))
+    return "whether C broadcasts is known only when the model runs";
+  return whyNotMatrix(op.getB());
+}
+
+std::string whyNot(ConvOp op) {
   auto layout = op->getAttrOfType<IntegerAttr>("channels_last");
-  if (!layout || !layout.getInt() || !isConstant(op.getW()))
-    return false;
+  if (!layout || !layout.getInt())
+    return "its channels are not the last axis";
+  if (!isConstant(op.getW()) || !tensorOf(op.getW()).getNumElements())
+    return "its weights are not constant";
   ArrayRef<int64_t> w = tensorOf(op.getW()).getShape();
   RankedTensorType x = tensorOf(op.getX()), y = tensorOf(op.getY());
   int64_t group = op.getGroup();
+  if (x.getRank() < 3 || w[1] * group != x.getDimSize(x.getRank() - 1) || y.getDimSize(y.getRank() - 1) != w[0] ||
+      w[0] % group)
+    return "its number of channels is known only when the model runs";
   // One channel in and out: depthwise. Narrow groups of other kinds would fill a panel with zeros.
   bool depthwise = w[1] == 1 && w[0] == group;
-  return x.getRank() >= 3 && !x.isDynamicDim(x.getRank() - 1) && tensorOf(op.getW()).getNumElements() && w[1] * group ==
-         x.getDimSize(x.getRank() - 1) && y.getDimSize(y.getRank() - 1) == w[0] && w[0] % group == 0 &&
-         (group == 1 || depthwise || (w[1] >= 4 && w[0] / group >= 4)) && leadingPads(op) &&
-         (isAbsent(op.getB()) || isFloat(op.getB())) && !llvm::is_contained(dimsOf(op.getY()), DimExpr());
+  if (group != 1 && !depthwise && (w[1] < 4 || w[0] / group < 4))
+    return "its groups are narrow: " + std::to_string(w[1]) + " channels in, " + std::to_string(w[0] / group) + " out";
+  if (!leadingPads(op))
+    return "auto_pad with a stride, over a size that is known only when the model runs";
+  if (!isAbsent(op.getB()) && !isFloat(op.getB()))
+    return "its bias is not f32";
+  if (llvm::is_contained(dimsOf(op.getY()), DimExpr()))
+    return "a size of its result has no name";
+  return "";
 }
 
 } // namespace
@@ -90,18 +116,18 @@ std::optional<SmallVector<int64_t>> leadingPads(Operation *operation) {
   return pads;
 }
 
-bool hasKernel(Operation *root) {
-  if (root->getNumResults() != 1 || root->getNumOperands() < 2 || !isFloat(root->getResult(0)) ||
-      !isFloat(root->getOperand(0)) || !isFloat(root->getOperand(1)))
-    return false;
-  if (auto matmul = dyn_cast<MatMulOp>(root))
-    return matmulHasKernel(matmul);
-  if (auto gemm = dyn_cast<GemmOp>(root))
-    return gemmHasKernel(gemm);
-  if (auto conv = dyn_cast<ConvOp>(root))
-    return convHasKernel(conv);
-  return false;
+std::string whyNoKernel(Operation *root) {
+  bool known = isa<MatMulOp, GemmOp, ConvOp>(root);
+  if (!known)
+    return ("no kernel is generated for " + root->getName().stripDialect()).str();
+  for (Value value : {Value(root->getResult(0)), root->getOperand(0), root->getOperand(1)})
+    if (!isFloat(value))
+      return "kernels are generated for f32 only";
+  return llvm::TypeSwitch<Operation *, std::string>(root).Case<MatMulOp, GemmOp, ConvOp>(
+      [](auto op) { return whyNot(op); });
 }
+
+bool hasKernel(Operation *root) { return isa<MatMulOp, GemmOp, ConvOp>(root) && whyNoKernel(root).empty(); }
 
 bool fitsEpilogue(Operation *root, ArrayRef<DimExpr> dims) {
   SmallVector<DimExpr> result = dimsOf(root->getResult(0));

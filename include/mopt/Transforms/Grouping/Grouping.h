@@ -23,6 +23,11 @@ StringRef rootOf(Operation *op);
 /// Whether a root has a kernel of its own, with an epilogue: its types, shapes and attributes are what the kernel takes.
 /// Others run their reference function, in a group of their own.
 bool hasKernel(Operation *root);
+/// Why not, in words that follow "because"; empty if it has one.
+std::string whyNoKernel(Operation *root);
+/// Attribute of a group: why it runs a reference function, or why its elementwise ops are not in the epilogue of the op
+/// before them. For `mopt explain`.
+constexpr llvm::StringLiteral whyAttr = "mopt.why";
 /// Whether an operand of the epilogue with these sizes can be read by the kernel of `root`, whose result it broadcasts to.
 bool fitsEpilogue(Operation *root, ArrayRef<DimExpr> dims);
 /// Zeros before the first element of each spatial axis of a convolution; nothing when only the run can tell.
