@@ -161,3 +161,22 @@ def test_conv(case, dynamic):
     if dynamic:
         alone = np.concatenate([model.run({"x": x[i : i + 1]})["y"] for i in range(images)])
         assert alone.tobytes() == y.tobytes(), "an image alone has other bits than in a batch"
+
+
+# Transposes around a matrix product run no step: rows are read and written where they lie, the right operand is packed.
+def test_attention_orders():
+    rng = np.random.default_rng(13)
+    q, k, v = (rng.standard_normal((2, 9, 3, 8)).astype(np.float32) for _ in range(3))
+    nodes = [
+        helper.make_node("Transpose", ["q"], ["qt"], perm=[0, 2, 1, 3]),
+        helper.make_node("Transpose", ["k"], ["kt"], perm=[0, 2, 3, 1]),
+        helper.make_node("Transpose", ["v"], ["vt"], perm=[0, 2, 1, 3]),
+        helper.make_node("MatMul", ["qt", "kt"], ["s"], name="scores"),
+        helper.make_node("Relu", ["s"], ["p"], name="relu"),
+        helper.make_node("MatMul", ["p", "vt"], ["o"], name="values"),
+        helper.make_node("Transpose", ["o"], ["y"], perm=[0, 2, 1, 3]),
+    ]
+    dims = ["b", "s", 3, 8]
+    _, y = both(model_of(nodes, {"q": dims, "k": dims, "v": dims}, {}, 4), "native", q=q, k=k, v=v)
+    scores = np.maximum(np.einsum("bqhd,bkhd->bhqk", q.astype(np.float64), k), 0)
+    close(y, np.einsum("bhqk,bkhd->bqhd", scores, v), 100)

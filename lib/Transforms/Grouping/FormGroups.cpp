@@ -79,8 +79,18 @@ struct FormGroups : impl::FormGroupsBase<FormGroups> {
         op->erase();
         continue;
       }
-      if (!isLoopElementwise(op)) {
-        makeGroup({op}, rootOf(op), op, whyNoKernel(op)); // an epilogue would have taken it
+      if (!isLoopElementwise(op)) { // an epilogue would have taken it
+        Operation *root = op;
+        SmallVector<Operation *> members{op};
+        if (Operation *producer = op->getNumOperands() ? op->getOperand(0).getDefiningOp() : nullptr;
+            producer && producer->getBlock() == &block && producer->hasOneUse() && joinsMatMul(op, producer) &&
+            hasKernel(producer)) {
+          root = producer;
+          members.push_back(root);
+          done.insert(root);
+        }
+        takeTransposes(root, members, done);
+        makeGroup(inOrder(members), rootOf(root), op, whyNoKernel(root));
         continue;
       }
       SmallVector<Operation *> members = chain(op, done);
@@ -90,9 +100,27 @@ struct FormGroups : impl::FormGroupsBase<FormGroups> {
         members.push_back(root);
         done.insert(root);
       }
-      llvm::sort(members, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-      makeGroup(members, root ? rootOf(root) : "none", op, why);
+      if (root)
+        takeTransposes(root, members, done);
+      makeGroup(inOrder(members), root ? rootOf(root) : "none", op, why);
     }
+  }
+
+  static SmallVector<Operation *> inOrder(SmallVector<Operation *> ops) {
+    llvm::sort(ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    return ops;
+  }
+
+  /// Adds transposes of operands that only the matrix product `root` reads.
+  static void takeTransposes(Operation *root, SmallVector<Operation *> &members,
+                             llvm::SmallPtrSet<Operation *, 32> &done) {
+    if (!hasKernel(root))
+      return;
+    for (Value operand : root->getOperands())
+      if (Operation *producer = operand.getDefiningOp(); producer && producer->getBlock() == root->getBlock() &&
+                                                         producer->hasOneUse() && joinsMatMul(producer, root) &&
+                                                         done.insert(producer).second)
+        members.push_back(producer);
   }
 
   /// The op whose kernel can take all of `members` as its epilogue: the last one, so that what the others compute is there.

@@ -1,5 +1,6 @@
 //===- Kernels.cpp - which roots have a kernel of their own --------------------------------------------------------===//
 #include "mopt/Dialect/Mopt/Contraction.h"
+#include "mopt/Dialect/Mopt/Movement.h"
 #include "mopt/Dialect/Mopt/Mopt.h"
 #include "mopt/Dialect/Mopt/OpTable.h"
 #include "mopt/Transforms/Grouping/Grouping.h"
@@ -114,6 +115,35 @@ std::optional<SmallVector<int64_t>> leadingPads(Operation *operation) {
     pads[d] = op.getAutoPad() == "SAME_UPPER" ? total / 2 : total - total / 2;
   }
   return pads;
+}
+
+SmallVector<int64_t> transposeOrder(Operation *operation) {
+  auto op = cast<TransposeOp>(operation);
+  if (op.getPerm())
+    return SmallVector<int64_t>(*op.getPerm());
+  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, tensorOf(op.getData()).getRank()));
+  std::reverse(order.begin(), order.end());
+  return order;
+}
+
+bool joinsMatMul(Operation *operation, Operation *root) {
+  auto transpose = dyn_cast<TransposeOp>(operation);
+  auto matmul = dyn_cast<MatMulOp>(root);
+  if (!transpose || !matmul || !isFloat(transpose.getData()))
+    return false;
+  SmallVector<int64_t> order = transposeOrder(transpose);
+  bool keepsLast = order.back() == static_cast<int64_t>(order.size()) - 1;
+  if (transpose.getData() == matmul.getY() || !transpose->isBeforeInBlock(matmul))
+    return keepsLast;
+  return transpose.getTransposed() == matmul.getB() ? transpose.getTransposed() != matmul.getA() : keepsLast;
+}
+
+Operation *rootIn(GroupOp group) {
+  Operation *root = nullptr;
+  for (Operation &op : group.getBody().front().without_terminator())
+    if (!isLoopElementwise(&op) && (!root || isa<TransposeOp>(root) || !isa<TransposeOp>(op)))
+      root = &op;
+  return root;
 }
 
 std::string whyNoKernel(Operation *root) {
