@@ -28,7 +28,7 @@ Waiting = Callable[[str, float], None]  # what is waited for, for how many secon
 
 
 class PeerError(Exception):
-    """An engine failed or cannot do a case; `kind` is "unsupported" or "failed"."""
+    """An engine failed or cannot do a case; `kind` is "unsupported", "slow" or "failed"."""
 
     def __init__(self, kind: str, text: str) -> None:
         super().__init__(text)
@@ -218,28 +218,13 @@ class Contest:
             times[name] += found
             return statistics.median(found)
 
-        medians = self.interleave(self.effort.rounds, turn, progress)
-        outputs: dict[str, list[np.ndarray]] = {}
-
-        def finish(name: str, worker: Worker) -> None:
-            self.results[name]["memory"] = worker.ask("memory")
-            outputs[name] = worker.ask("outputs")
-
-        self.each(list(self.workers), finish)
-        hot = throttled()
+        speeds = {
+            name: [1e9 / value for value in row] for name, row in self.interleave(self.effort.rounds, turn, progress).items()
+        }
+        self.finish(speeds, throttled())
         for name in self.workers:
-            row = self.results[name]
-            row |= summary_of(times[name])
-            row["turn_medians_us"] = [value / 1000 for value in medians[name]]
-            if REFERENCE not in self.workers:
-                row |= {"verdict": f"no {REFERENCE}", "ratio": None}
-                continue
-            # Above 1: faster than the reference.
-            row |= verdict_of([right / own for right, own in zip(medians[REFERENCE], medians[name])], hot)
-            row["difference"] = difference_of(outputs[REFERENCE], outputs[name])
-            relative = row["difference"]["relative"]
-            if relative is None or relative > DIFFERENCE_LIMIT:
-                row |= {"verdict": "differs", "ratio": None}
+            self.results[name] |= summary_of(times[name])
+            self.results[name]["turn_medians_us"] = [1e6 / value for value in speeds[name]]
         return self.results
 
     def run_callers(self, throttled: Callable[[], bool], progress: Callable[[int], None] = lambda index: None) -> dict:
@@ -251,17 +236,32 @@ class Contest:
             return len(found["times"]) / (found["wall_ns"] / 1e9)
 
         rates = self.interleave(self.effort.caller_rounds, turn, progress)
-        hot = throttled()
+        self.finish(rates, throttled())
+        for name in self.workers:
+            self.results[name] |= {"runs": len(times[name]), "qps": statistics.median(rates[name]), "turn_qps": rates[name],
+                                   "p50_us": float(np.percentile(times[name], 50)) / 1000,
+                                   "p99_us": float(np.percentile(times[name], 99)) / 1000}  # fmt: skip
+        return self.results
+
+    def finish(self, speeds: Mapping[str, list[float]], hot: bool) -> None:
+        """Memory, outputs and the verdict; `speeds` has one number a round, more is faster."""
+        outputs: dict[str, list[np.ndarray]] = {}
+
+        def ask(name: str, worker: Worker) -> None:
+            self.results[name]["memory"] = worker.ask("memory")
+            outputs[name] = worker.ask("outputs")
+
+        self.each(list(self.workers), ask)
         for name in self.workers:
             row = self.results[name]
-            row |= {"runs": len(times[name]), "qps": statistics.median(rates[name]), "turn_qps": rates[name],
-                    "p50_us": float(np.percentile(times[name], 50)) / 1000,
-                    "p99_us": float(np.percentile(times[name], 99)) / 1000}  # fmt: skip
-            if REFERENCE in self.workers:
-                row |= verdict_of([own / right for right, own in zip(rates[REFERENCE], rates[name])], hot)
-            else:
+            if REFERENCE not in self.workers:
                 row |= {"verdict": f"no {REFERENCE}", "ratio": None}
-        return self.results
+                continue
+            row |= verdict_of([own / right for right, own in zip(speeds[REFERENCE], speeds[name])], hot)
+            row["difference"] = difference_of(outputs[REFERENCE], outputs[name])
+            relative = row["difference"]["relative"]
+            if relative is None or relative > DIFFERENCE_LIMIT:
+                row |= {"verdict": "differs", "ratio": None}
 
     def end(self) -> None:
         for worker in self.workers.values():

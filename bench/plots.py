@@ -6,13 +6,18 @@ import io
 import re
 
 import matplotlib
+import matplotlib.patches
+import matplotlib.ticker
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
 
-NAMES = ["mopt", "onnxruntime", "openvino", "iree", "mnn", "ncnn", "tvm"]
-COLOURS = {name: f"C{(index + 3) % 10}" for index, name in enumerate(NAMES)}  # mopt in the one that stands out
 REFERENCE = "onnxruntime"
+
+
+def _colours(report: dict) -> dict[str, str]:
+    """The first, mopt, in the one that stands out."""
+    return {name: f"C{(index + 3) % 10}" for index, name in enumerate(report["peers"])}
 
 
 def _svg(figure) -> str:
@@ -30,33 +35,31 @@ def _ratios(report: dict, threads: int) -> str | None:
     peers = [name for name in report["peers"] if name != REFERENCE and any(name in run["peers"] for _, run in cases)]
     if not cases or not peers:
         return None
-    height = 0.8 / len(peers)
+    height, colours = 0.8 / len(peers), _colours(report)
     figure, axes = plt.subplots(figsize=(9, 1 + len(cases) * (0.25 + 0.14 * len(peers))))
-    for index, name in enumerate(peers):
-        places, values = [], []
-        for row, (_, run) in enumerate(cases):
+    for row, (_, run) in enumerate(cases):
+        for index, name in enumerate(peers):
             place, entry = row + (index - (len(peers) - 1) / 2) * height, run["peers"].get(name, {})
-            if entry.get("ratio"):
-                places.append(place)
-                values.append(entry["ratio"])
-            else:
-                axes.text(1.02, place, entry.get("verdict", ""), va="center", fontsize=6, color="gray")
-        bars = axes.barh(places, [value - 1 for value in values], height * 0.9, left=1, label=name,
-                         color=COLOURS.get(name))  # fmt: skip
-        for bar, value in zip(bars, values):
-            axes.annotate(f"{value:.2f}", (value, bar.get_y() + bar.get_height() / 2), va="center", fontsize=6,
-                          xytext=(2 if value >= 1 else -2, 0), textcoords="offset points",
-                          ha="left" if value >= 1 else "right")  # fmt: skip
+            ratio = entry.get("ratio")
+            if ratio:
+                axes.barh(place, ratio - 1, height * 0.9, left=1, color=colours[name])
+            side, text = (1, f"{ratio:.2f}") if ratio and ratio >= 1 else (-1, f"{ratio:.2f}") if ratio else (1, "")
+            text = text or f"{name}: {entry.get('verdict', '')}"
+            axes.annotate(text, (ratio or 1, place), va="center", fontsize=6, xytext=(3 * side, 0),
+                          textcoords="offset points", ha="left" if side > 0 else "right",
+                          color="black" if ratio else "gray")  # fmt: skip
+    values = [entry["ratio"] for _, run in cases for entry in run["peers"].values() if entry.get("ratio")]
     axes.set_xscale("log")
+    axes.set_xlim(min([*values, 0.5]) / 1.3, max([*values, 2]) * 1.3)
+    axes.set_ylim(len(cases) - 0.5, -0.5)
     axes.axvline(1, color="black", linewidth=0.8)
-    low, high = axes.get_xlim()
-    axes.set_xlim(min(low, 0.5) / 1.3, max(high, 2) * 1.3)
     axes.set_yticks(range(len(cases)), [case["case"] for case, _ in cases])
-    axes.invert_yaxis()
+    axes.xaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter(matplotlib.ticker.FormatStrFormatter("%g"))
-    axes.xaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+    axes.xaxis.set_minor_locator(matplotlib.ticker.NullLocator())
     axes.set_xlabel(f"speed over that of {REFERENCE} (1: the same; logarithmic)")
-    axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.01, 1))
+    marks = [matplotlib.patches.Patch(color=colours[name], label=name) for name in peers]
+    axes.legend(handles=marks, fontsize=7, loc="upper left", bbox_to_anchor=(1.01, 1))
     return _svg(figure)
 
 
@@ -65,24 +68,26 @@ def _callers(report: dict) -> str | None:
     if not cases:
         return None
     columns = min(3, len(cases))
-    rows = -(-len(cases) // columns)
+    rows, colours = -(-len(cases) // columns), _colours(report)
     figure, grid = plt.subplots(rows, columns, figsize=(3.4 * columns, 2.6 * rows), squeeze=False)
     for axes in grid.flat[len(cases) :]:
         axes.axis("off")
     for axes, case in zip(grid.flat, cases):
         runs = [run for run in case["callers"] if run["measured"]]
         for name in report["peers"]:
-            points = [(run["callers"], run["peers"][name]["qps"]) for run in runs if run["peers"].get(name, {}).get("qps")]
+            entries = [(run["callers"], run["peers"].get(name, {})) for run in runs]
+            points = [(count, entry["qps"]) for count, entry in entries if "qps" in entry and entry["verdict"] != "differs"]
             if points:
-                axes.plot(*zip(*points), marker="o", markersize=3, label=name, color=COLOURS.get(name))
+                axes.plot(*zip(*points), marker="o", markersize=3, color=colours[name])
         axes.set_title(case["case"], fontsize=8)
         axes.set_xticks([run["callers"] for run in runs])
         axes.set_ylim(bottom=0)
         axes.tick_params(labelsize=7)
-    grid[0][0].legend(fontsize=6)
     figure.supxlabel("callers", fontsize=8)
     figure.supylabel("runs a second", fontsize=8)
     figure.tight_layout()
+    marks = [matplotlib.patches.Patch(color=colour, label=name) for name, colour in colours.items()]
+    figure.legend(handles=marks, fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))
     return _svg(figure)
 
 
