@@ -119,6 +119,7 @@ Value KernelBody::attributes(StringRef opName, DictionaryAttr attrs) {
 }
 
 Value KernelBody::reference(kernel::ReferenceOp op, PlanView &plan) {
+  bool channelsLast = isChannelsLast(*findOp(("mopt." + op.getOp()).str()), op.getAttrs());
   auto descriptors = [&](ArrayRef<int64_t> mask, ValueRange memrefs) {
     Value array = stackBytes(tensorBytes * std::max<int64_t>(1, mask.size()));
     unsigned next = 0;
@@ -135,10 +136,14 @@ Value KernelBody::reference(kernel::ReferenceOp op, PlanView &plan) {
       storeAt(array, at + offsetof(mopt_tensor, type), i32(onnxType(view.element)));
       storeAt(array, at + offsetof(mopt_tensor, rank), i32(view.dims.size()));
       Value stride = i64(1);
+      // Where axis d lies in memory; the function reads N, C, spatial... through strides.
+      SmallVector<unsigned> order = llvm::to_vector(llvm::seq<unsigned>(0, view.dims.size()));
+      for (unsigned d = 0; channelsLast && i == 0 && d < order.size(); ++d)
+        order[channelsLastAxis(d, order.size())] = d;
       for (unsigned d = view.dims.size(); d-- > 0;) {
         Value extent = size(view.dims[d]);
-        storeAt(array, at + offsetof(mopt_tensor, dims) + 8 * d, extent);
-        storeAt(array, at + offsetof(mopt_tensor, strides) + 8 * d, stride);
+        storeAt(array, at + offsetof(mopt_tensor, dims) + 8 * order[d], extent);
+        storeAt(array, at + offsetof(mopt_tensor, strides) + 8 * order[d], stride);
         stride = arith::MulIOp::create(builder, loc, stride, extent);
       }
     }

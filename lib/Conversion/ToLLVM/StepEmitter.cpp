@@ -15,7 +15,8 @@ constexpr int64_t guessedSize = 16;
 /// Units of a reference op (the record's `units`).
 DimExpr unitsOf(kernel::ReferenceOp op, const BufferView &result, const OpRow *row) {
   MLIRContext *context = op.getContext();
-  ArrayRef<DimExpr> dims = result.dims;
+  SmallVector<DimExpr> sizes = isChannelsLast(*row, op.getAttrs()) ? channelsFirst(ArrayRef(result.dims)) : result.dims;
+  ArrayRef<DimExpr> dims = sizes;
   int64_t rank = dims.size();
   AttrValues attrs(*row, op.getAttrs());
   auto intAttr = [&](StringRef name, int64_t fallback) {

@@ -152,12 +152,12 @@ def Mopt_EyeLikeOp : Mopt_Movement<"eye_like"> {
 }
 def Mopt_DepthToSpaceOp : Mopt_Movement<"depth_to_space"> {
   let onnx = [Onnx<"DepthToSpace", 1>];
-  let arguments = (ins T_Any:$input, I64Attr:$blocksize, Choice<["DCR", "CRD"]>:$mode);
+  let arguments = (ins T_Any:$input, I64Attr:$blocksize, Choice<["DCR", "CRD"]>:$mode, ChannelsLast:$channels_last);
   let results = (outs T_Any:$output);
 }
 def Mopt_SpaceToDepthOp : Mopt_Movement<"space_to_depth"> {
   let onnx = [Onnx<"SpaceToDepth", 1>];
-  let arguments = (ins T_Any:$input, I64Attr:$blocksize, Choice<["DCR", "CRD"]>:$mode);
+  let arguments = (ins T_Any:$input, I64Attr:$blocksize, Choice<["DCR", "CRD"]>:$mode, ChannelsLast:$channels_last);
   let results = (outs T_Any:$output);
 }
 def Mopt_ReverseSequenceOp : Mopt_Movement<"reverse_sequence"> {
