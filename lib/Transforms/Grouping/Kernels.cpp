@@ -1,8 +1,11 @@
 //===- Kernels.cpp - which roots have a kernel of their own --------------------------------------------------------===//
 #include "mopt/Dialect/Mopt/Contraction.h"
 #include "mopt/Dialect/Mopt/Mopt.h"
+#include "mopt/Dialect/Mopt/Norm.h"
 #include "mopt/Dialect/Mopt/OpTable.h"
+#include "mopt/Dialect/Mopt/Reduction.h"
 #include "mopt/Transforms/Grouping/Grouping.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace mopt {
 namespace {
@@ -89,17 +92,84 @@ std::optional<SmallVector<int64_t>> leadingPads(Operation *operation) {
   return pads;
 }
 
-bool hasKernel(Operation *root) {
-  if (root->getNumResults() != 1 || root->getNumOperands() < 2 || !isFloat(root->getResult(0)) ||
-      !isFloat(root->getOperand(0)) || !isFloat(root->getOperand(1)))
+std::optional<SmallVector<int64_t>> rowAxes(Operation *root) {
+  int64_t rank = tensorOf(root->getOperand(0)) ? tensorOf(root->getOperand(0)).getRank() : 0;
+  auto range = [](int64_t first, int64_t last) { return llvm::to_vector(llvm::seq<int64_t>(first, std::max(first, last))); };
+  auto spatial = [&] { return channelsLast(root) ? range(1, rank - 1) : range(2, rank); };
+  using Result = std::optional<SmallVector<int64_t>>;
+  auto softmax = [&](int64_t axis, bool flatten) -> Result {
+    axis += axis < 0 ? rank : 0;
+    if (axis < 0 || axis > rank || (axis == rank && !flatten))
+      return std::nullopt;
+    return flatten ? range(axis, rank) : range(axis, axis + 1);
+  };
+  auto from = [&](int64_t axis) -> Result {
+    axis += axis < 0 ? rank : 0;
+    return axis < 0 || axis >= rank ? Result() : range(axis, rank);
+  };
+  return llvm::TypeSwitch<Operation *, Result>(root)
+      .Case([&](ReduceOp op) -> Result {
+        SmallVector<int64_t> axes;
+        if (!isAbsent(op.getAxes())) {
+          auto values = constantInts(op.getAxes());
+          if (!values)
+            return std::nullopt;
+          axes = *values;
+        }
+        for (int64_t &axis : axes) {
+          axis += axis < 0 ? rank : 0;
+          if (axis < 0 || axis >= rank)
+            return std::nullopt;
+        }
+        llvm::sort(axes);
+        axes.erase(llvm::unique(axes), axes.end());
+        return axes.empty() && !op.getNoopWithEmptyAxes() ? range(0, rank) : axes;
+      })
+      .Case<GlobalAveragePoolOp, GlobalMaxPoolOp, GlobalLpPoolOp, InstanceNormOp>([&](Operation *) -> Result { return spatial(); })
+      .Case<SoftmaxOp, LogSoftmaxOp>([&](auto op) { return softmax(op.getAxis(), op.getFlatten()); })
+      .Case<LayerNormOp, RMSNormOp>([&](auto op) { return from(op.getAxis()); })
+      .Case([&](GroupNormOp) -> Result { return range(1, rank); })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+bool channelsLast(Operation *op) {
+  auto layout = op->getAttrOfType<IntegerAttr>("channels_last");
+  return layout && layout.getInt();
+}
+
+/// An op whose kernel combines elements along axes.
+static bool rowsHaveKernel(Operation *root) {
+  SmallVector<DimExpr> x = dimsOf(root->getOperand(0)), y = dimsOf(root->getResult(0));
+  if (llvm::is_contained(x, DimExpr()) || llvm::is_contained(y, DimExpr()) || !rowAxes(root))
     return false;
-  if (auto matmul = dyn_cast<MatMulOp>(root))
-    return matmulHasKernel(matmul);
-  if (auto gemm = dyn_cast<GemmOp>(root))
-    return gemmHasKernel(gemm);
-  if (auto conv = dyn_cast<ConvOp>(root))
-    return convHasKernel(conv);
-  return false;
+  auto affine = [&](Value value) { return isAbsent(value) || (isFloat(value) && batchFits(dimsOf(value), x)); };
+  return llvm::TypeSwitch<Operation *, bool>(root)
+      .Case([](GlobalLpPoolOp op) { return op.getP() == 1 || op.getP() == 2; })
+      .Case([&](LayerNormOp op) { return affine(op.getScale()) && affine(op.getB()); })
+      .Case([&](RMSNormOp op) { return affine(op.getScale()); })
+      .Case([](InstanceNormOp op) { return isFloat(op.getScale()) && isFloat(op.getB()); })
+      .Case([&](GroupNormOp op) {
+        auto channels = x[channelsLast(op) ? x.size() - 1 : 1].asConstant();
+        auto groups = static_cast<int64_t>(op.getNumGroups());
+        return isFloat(op.getScale()) && isFloat(op.getBias()) && !op.getScalePerGroup() && channels && groups > 0 &&
+               *channels % groups == 0;
+      })
+      .Default(true);
+}
+
+bool hasKernel(Operation *root) {
+  if (root->getNumResults() == 0 || root->getNumOperands() == 0 || !isFloat(root->getResult(0)) || !isFloat(root->getOperand(0)))
+    return false;
+  for (Value result : root->getResults().drop_front())
+    if (!result.use_empty()) // statistics of a norm
+      return false;
+  return llvm::TypeSwitch<Operation *, bool>(root)
+      .Case([](MatMulOp op) { return isFloat(op.getB()) && matmulHasKernel(op); })
+      .Case([](GemmOp op) { return isFloat(op.getB()) && gemmHasKernel(op); })
+      .Case([](ConvOp op) { return isFloat(op.getW()) && convHasKernel(op); })
+      .Case<ReduceOp, GlobalAveragePoolOp, GlobalMaxPoolOp, GlobalLpPoolOp, SoftmaxOp, LogSoftmaxOp, LayerNormOp, RMSNormOp,
+            InstanceNormOp, GroupNormOp>([](Operation *op) { return rowsHaveKernel(op); })
+      .Default(false);
 }
 
 bool fitsEpilogue(Operation *root, ArrayRef<DimExpr> dims) {

@@ -25,6 +25,11 @@ StringRef rootOf(Operation *op);
 bool hasKernel(Operation *root);
 /// Whether an operand of the epilogue with these sizes can be read by the kernel of `root`, whose result it broadcasts to.
 bool fitsEpilogue(Operation *root, ArrayRef<DimExpr> dims);
+/// Axes that a reduction, global pooling, softmax or norm combines, ascending; nothing when only the run can tell. Of a
+/// group norm the channels too, which are cut into groups.
+std::optional<SmallVector<int64_t>> rowAxes(Operation *root);
+/// Whether the channels of operand and result are the last axis, not the second one.
+bool channelsLast(Operation *op);
 /// Zeros before the first element of each spatial axis of a convolution; nothing when only the run can tell.
 std::optional<SmallVector<int64_t>> leadingPads(Operation *conv);
 
