@@ -9,7 +9,10 @@ std::unique_ptr<RootEmitter> makeRootEmitter(Operation *op, PlanView &plan, cons
       .Case([&](kernel::ConvOp conv) { return emitConv(conv, plan, schedule); })
       .Case([&](kernel::DepthwiseOp conv) { return emitDepthwise(conv, plan, schedule); })
       .Case([&](kernel::MatMulOp matmul) { return emitMatMul(matmul, plan, schedule); })
+      .Case([&](kernel::NormOp norm) { return emitNorm(norm, plan, schedule); })
       .Case([&](kernel::PackOp pack) { return emitPack(pack, plan, schedule); })
+      .Case([&](kernel::ReduceOp reduce) { return emitReduce(reduce, plan, schedule); })
+      .Case([&](kernel::SoftmaxOp softmax) { return emitSoftmax(softmax, plan, schedule); })
       .Default([](Operation *) { return nullptr; });
 }
 

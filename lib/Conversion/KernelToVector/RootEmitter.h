@@ -26,7 +26,10 @@ std::unique_ptr<RootEmitter> makeRootEmitter(Operation *op, PlanView &plan, cons
 std::unique_ptr<RootEmitter> emitConv(kernel::ConvOp op, PlanView &plan, const Schedule &schedule);
 std::unique_ptr<RootEmitter> emitDepthwise(kernel::DepthwiseOp op, PlanView &plan, const Schedule &schedule);
 std::unique_ptr<RootEmitter> emitMatMul(kernel::MatMulOp op, PlanView &plan, const Schedule &schedule);
+std::unique_ptr<RootEmitter> emitNorm(kernel::NormOp op, PlanView &plan, const Schedule &schedule);
 std::unique_ptr<RootEmitter> emitPack(kernel::PackOp op, PlanView &plan, const Schedule &schedule);
+std::unique_ptr<RootEmitter> emitReduce(kernel::ReduceOp op, PlanView &plan, const Schedule &schedule);
+std::unique_ptr<RootEmitter> emitSoftmax(kernel::SoftmaxOp op, PlanView &plan, const Schedule &schedule);
 
 /// Strides of a row-major tensor, in elements.
 SmallVector<DimExpr> rowMajorStrides(ArrayRef<DimExpr> dims, MLIRContext *context);

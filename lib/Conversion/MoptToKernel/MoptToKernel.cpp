@@ -210,11 +210,14 @@ private:
       extras.push_back(map.lookup(source));
       maps.push_back(broadcastMap(dimsOf(source), space));
     };
-    if (parts.bias) {
-      sources.push_back({});
-      extras.push_back(map.lookup(parts.bias));
-      maps.push_back(parts.biasMap ? parts.biasMap : broadcastMap(dimsOf(parts.bias), space));
-    }
+    SmallVector<StringRef> first; // scalar ops of the kernel's own extras
+    for (auto [own, ownMap, name] : {std::tuple(parts.scale, parts.scaleMap, "mul"), {parts.bias, parts.biasMap, "add"}})
+      if (own) {
+        first.push_back(name);
+        sources.push_back({});
+        extras.push_back(map.lookup(own));
+        maps.push_back(ownMap ? ownMap : broadcastMap(dimsOf(own), space));
+      }
     auto isEpilogue = [&](Operation &op) { return &op != root && !joinsMatMul(&op, root); };
     Value yielded = old.getTerminator()->getOperand(0);
     SmallVector<int64_t> order; // of the axes of the result in the tensor that is written
@@ -242,7 +245,7 @@ private:
       if (source)
         scalars.map(source, block.getArgument(i + 1));
       else
-        value = kernel::ScalarOp::create(b, root->getLoc(), element, "add", b.getDictionaryAttr({}),
+        value = kernel::ScalarOp::create(b, root->getLoc(), element, first[i], b.getDictionaryAttr({}),
                                          ValueRange{value, block.getArgument(i + 1)});
     scalars.map(root->getResult(0), value);
     for (Operation &op : old.without_terminator())

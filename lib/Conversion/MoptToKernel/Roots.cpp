@@ -3,6 +3,9 @@
 #include "mopt/Dialect/Kernel/Panels.h"
 #include "mopt/Dialect/Mopt/Contraction.h"
 #include "mopt/Dialect/Mopt/Movement.h"
+#include "mopt/Dialect/Mopt/Norm.h"
+#include "mopt/Dialect/Mopt/OpTable.h"
+#include "mopt/Dialect/Mopt/Reduction.h"
 #include "mopt/Transforms/Grouping/Grouping.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -132,6 +135,49 @@ KernelParts convParts(ConvOp op, OperandBuilder &operands) {
   return parts;
 }
 
+KernelParts reduceParts(Operation *root, StringRef kind, OperandBuilder &operands) {
+  Value x = operands.map.lookup(root->getOperand(0));
+  SmallVector<int64_t> axes = *rowAxes(root);
+  KernelParts parts;
+  parts.create = [=, loc = root->getLoc()](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps, ArrayRef<int64_t>) -> Operation * {
+    return kernel::ReduceOp::create(b, loc, out.getType(), x, extras, out, b.getAffineMapArrayAttr(maps), axes, kind);
+  };
+  return parts;
+}
+
+KernelParts softmaxParts(Operation *root, OperandBuilder &operands) {
+  Value x = operands.map.lookup(root->getOperand(0));
+  SmallVector<int64_t> axes = *rowAxes(root);
+  bool logarithm = isa<LogSoftmaxOp>(root);
+  KernelParts parts;
+  parts.create = [=, loc = root->getLoc()](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps, ArrayRef<int64_t>) -> Operation * {
+    return kernel::SoftmaxOp::create(b, loc, out.getType(), x, extras, out, b.getAffineMapArrayAttr(maps), axes, logarithm);
+  };
+  return parts;
+}
+
+/// `perChannel`: scale and bias are vectors over the channels; else they broadcast from the right.
+KernelParts normParts(Operation *root, APFloat epsilon, Value scale, Value bias, bool perChannel, OperandBuilder &operands) {
+  Value x = operands.map.lookup(root->getOperand(0));
+  SmallVector<int64_t> axes = *rowAxes(root), split;
+  bool rms = isa<RMSNormOp>(root);
+  unsigned rank = tensorOf(root->getOperand(0)).getRank(), channel = isChannelsLast(root) ? rank - 1 : 1;
+  if (auto group = dyn_cast<GroupNormOp>(root))
+    split = {channel, static_cast<int64_t>(group.getNumGroups())};
+  KernelParts parts;
+  parts.scale = scale;
+  if (bias && !isAbsent(bias))
+    parts.bias = bias;
+  if (perChannel)
+    parts.scaleMap = parts.biasMap =
+        AffineMap::get(rank, 0, operands.builder.getAffineDimExpr(channel), operands.builder.getContext());
+  parts.create = [=, loc = root->getLoc()](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps, ArrayRef<int64_t>) -> Operation * {
+    return kernel::NormOp::create(b, loc, out.getType(), x, extras, out, b.getAffineMapArrayAttr(maps), axes, epsilon, rms,
+                                  split.empty() ? DenseI64ArrayAttr() : b.getDenseI64ArrayAttr(split));
+  };
+  return parts;
+}
+
 } // namespace
 
 KernelParts makeKernelParts(Operation *root, OperandBuilder &operands) {
@@ -148,7 +194,16 @@ KernelParts makeKernelParts(Operation *root, OperandBuilder &operands) {
           parts.bias = op.getC();
         return parts;
       })
-      .Case([&](ConvOp op) { return convParts(op, operands); });
+      .Case([&](ConvOp op) { return convParts(op, operands); })
+      .Case([&](ReduceOp op) { return reduceParts(op, op.getKind(), operands); })
+      .Case([&](GlobalAveragePoolOp op) { return reduceParts(op, "mean", operands); })
+      .Case([&](GlobalMaxPoolOp op) { return reduceParts(op, "max", operands); })
+      .Case([&](GlobalLpPoolOp op) { return reduceParts(op, op.getP() == 1 ? "l1" : "l2", operands); })
+      .Case<SoftmaxOp, LogSoftmaxOp>([&](Operation *op) { return softmaxParts(op, operands); })
+      .Case([&](LayerNormOp op) { return normParts(op, op.getEpsilon(), op.getScale(), op.getB(), false, operands); })
+      .Case([&](RMSNormOp op) { return normParts(op, op.getEpsilon(), op.getScale(), Value(), false, operands); })
+      .Case([&](InstanceNormOp op) { return normParts(op, op.getEpsilon(), op.getScale(), op.getB(), true, operands); })
+      .Case([&](GroupNormOp op) { return normParts(op, op.getEpsilon(), op.getScale(), op.getBias(), true, operands); });
 }
 
 } // namespace mopt

@@ -24,7 +24,7 @@ Value KernelBody::zeros(int64_t floats) {
   return LLVM::AddressOfOp::create(builder, loc, ptrType(), name);
 }
 
-Value KernelBody::laneByLane(kernel::ScalarOp op, ArrayRef<Value> vectors) {
+Value KernelBody::laneByLane(StringRef op, DictionaryAttr attrs, ArrayRef<Value> vectors) {
   auto type = cast<VectorType>(vectors.front().getType());
   Value result = LLVM::PoisonOp::create(builder, loc, type);
   for (int64_t lane = 0; lane < type.getNumElements(); ++lane) {
@@ -32,7 +32,7 @@ Value KernelBody::laneByLane(kernel::ScalarOp op, ArrayRef<Value> vectors) {
     SmallVector<Scalar> operands;
     for (Value vector : vectors)
       operands.push_back({LLVM::ExtractElementOp::create(builder, loc, vector, index), 'f'});
-    result = LLVM::InsertElementOp::create(builder, loc, result, scalarOp(op, operands).value, index);
+    result = LLVM::InsertElementOp::create(builder, loc, result, scalarOp(op, attrs, type.getElementType(), operands).value, index);
   }
   return result;
 }
@@ -241,7 +241,7 @@ void KernelBody::innerLoop(linalg::GenericOp op, PlanView &plan, Value lower, Va
     SmallVector<Scalar> operands;
     for (Value operand : scalar.getOperands())
       operands.push_back(scalars.lookup(operand));
-    scalars[scalar.getResult()] = scalarOp(scalar, operands);
+    scalars[scalar.getResult()] = scalarOp(scalar.getOp(), scalar.getAttrs(), scalar.getResult().getType(), operands);
   }
   for (auto [i, value] : llvm::enumerate(op.getBody()->getTerminator()->getOperands())) {
     BufferView view = plan.view(op.getDpsInits()[i]);
@@ -351,9 +351,8 @@ KernelBody::Scalar KernelBody::wrap(Scalar scalar, Type element) {
   return scalar;
 }
 
-KernelBody::Scalar KernelBody::scalarOp(kernel::ScalarOp op, ArrayRef<Scalar> operands) {
-  const OpRow *row = findOp(("mopt." + op.getOp()).str());
-  Type element = op.getResult().getType();
+KernelBody::Scalar KernelBody::scalarOp(StringRef op, DictionaryAttr attrs, Type element, ArrayRef<Scalar> operands) {
+  const OpRow *row = findOp(("mopt." + op).str());
   char resultKind = naturalKind(element);
   StringRef signature = row->scalar;
   if (signature == "cast") {
@@ -379,10 +378,10 @@ KernelBody::Scalar KernelBody::scalarOp(kernel::ScalarOp op, ArrayRef<Scalar> op
     values.push_back(convert(x, letter == 'B' ? 'u' : common).value);
     types.push_back(values.back().getType());
   }
-  values.push_back(attributes(op.getOp(), op.getAttrs()));
+  values.push_back(attributes(op, attrs));
   types.push_back(ptrType());
   char kind = result == "B" ? 'u' : common;
-  LLVM::LLVMFuncOp callee = emitter.declare(("mopt_s_" + op.getOp() + "_" + kindName(common)).str(), kindType(kind), types);
+  LLVM::LLVMFuncOp callee = emitter.declare(("mopt_s_" + op + "_" + kindName(common)).str(), kindType(kind), types);
   Scalar y{LLVM::CallOp::create(builder, loc, callee, values).getResult(), kind};
   return wrap(convert(y, resultKind), element);
 }

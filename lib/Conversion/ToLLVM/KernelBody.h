@@ -39,7 +39,8 @@ public:
   /// Address of a constant row of zeros.
   Value zeros(int64_t floats);
   /// An elementwise op on vectors of floats by its scalar function, for ops that have no vector form.
-  Value laneByLane(kernel::ScalarOp op, ArrayRef<Value> vectors);
+  Value laneByLane(kernel::ScalarOp op, ArrayRef<Value> vectors) { return laneByLane(op.getOp(), op.getAttrs(), vectors); }
+  Value laneByLane(StringRef op, DictionaryAttr attrs, ArrayRef<Value> vectors);
 
   StepEmitter &emitter;
   OpBuilder builder;
@@ -70,7 +71,7 @@ private:
   void store(Value base, Value index, Type element, Scalar value);
   Scalar convert(Scalar value, char kind);
   Scalar wrap(Scalar value, Type element);
-  Scalar scalarOp(kernel::ScalarOp op, ArrayRef<Scalar> operands);
+  Scalar scalarOp(StringRef op, DictionaryAttr attrs, Type element, ArrayRef<Scalar> operands);
   Value attributes(StringRef opName, DictionaryAttr attrs);
   Value address(Value base, int64_t bytes);
   void storeAt(Value base, int64_t bytes, Value value);

@@ -154,7 +154,10 @@ void registerBufferization(DialectRegistry &registry) {
     MatMulOp::attachInterface<KernelModel<MatMulOp>>(*context);
     ConvOp::attachInterface<KernelModel<ConvOp>>(*context);
     DepthwiseOp::attachInterface<KernelModel<DepthwiseOp>>(*context);
+    NormOp::attachInterface<KernelModel<NormOp>>(*context);
     PackOp::attachInterface<KernelModel<PackOp>>(*context);
+    ReduceOp::attachInterface<KernelModel<ReduceOp>>(*context);
+    SoftmaxOp::attachInterface<KernelModel<SoftmaxOp>>(*context);
     WeightOp::attachInterface<WeightModel>(*context);
     ViewOp::attachInterface<ViewModel>(*context);
   });

@@ -2,7 +2,9 @@
 #include "mopt/Dialect/Mopt/Contraction.h"
 #include "mopt/Dialect/Mopt/Movement.h"
 #include "mopt/Dialect/Mopt/Mopt.h"
+#include "mopt/Dialect/Mopt/Norm.h"
 #include "mopt/Dialect/Mopt/OpTable.h"
+#include "mopt/Dialect/Mopt/Reduction.h"
 #include "mopt/Transforms/Grouping/Grouping.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -61,8 +63,7 @@ std::string whyNot(GemmOp op) {
 }
 
 std::string whyNot(ConvOp op) {
-  auto layout = op->getAttrOfType<IntegerAttr>("channels_last");
-  if (!layout || !layout.getInt())
+  if (!isChannelsLast(op))
     return "its channels are not the last axis";
   if (!isConstant(op.getW()) || !tensorOf(op.getW()).getNumElements())
     return "its weights are not constant";
@@ -101,7 +102,7 @@ std::optional<SmallVector<int64_t>> leadingPads(Operation *operation) {
   }
   // SAME: the pads follow from the size of the axis.
   ArrayRef<int64_t> x = tensorOf(op.getX()).getShape();
-  bool last = op->getAttrOfType<IntegerAttr>("channels_last") && op->getAttrOfType<IntegerAttr>("channels_last").getInt();
+  bool last = isChannelsLast(op);
   for (size_t d = 0; d < axes; ++d) {
     int64_t stride = op.getStrides() ? (*op.getStrides())[d] : 1;
     int64_t span = (kernel[d] - 1) * (op.getDilations() ? (*op.getDilations())[d] : 1) + 1;
@@ -126,6 +127,72 @@ SmallVector<int64_t> transposeOrder(Operation *operation) {
   return order;
 }
 
+std::optional<SmallVector<int64_t>> rowAxes(Operation *root) {
+  int64_t rank = tensorOf(root->getOperand(0)) ? tensorOf(root->getOperand(0)).getRank() : 0;
+  auto range = [](int64_t first, int64_t last) { return llvm::to_vector(llvm::seq<int64_t>(first, std::max(first, last))); };
+  auto spatial = [&] { return isChannelsLast(root) ? range(1, rank - 1) : range(2, rank); };
+  using Result = std::optional<SmallVector<int64_t>>;
+  auto softmax = [&](int64_t axis, bool flatten) -> Result {
+    axis += axis < 0 ? rank : 0;
+    if (axis < 0 || axis > rank || (axis == rank && !flatten))
+      return std::nullopt;
+    return flatten ? range(axis, rank) : range(axis, axis + 1);
+  };
+  auto from = [&](int64_t axis) -> Result {
+    axis += axis < 0 ? rank : 0;
+    return axis < 0 || axis >= rank ? Result() : range(axis, rank);
+  };
+  return llvm::TypeSwitch<Operation *, Result>(root)
+      .Case([&](ReduceOp op) -> Result {
+        SmallVector<int64_t> axes;
+        if (!isAbsent(op.getAxes())) {
+          auto values = constantInts(op.getAxes());
+          if (!values)
+            return std::nullopt;
+          axes = *values;
+        }
+        for (int64_t &axis : axes) {
+          axis += axis < 0 ? rank : 0;
+          if (axis < 0 || axis >= rank)
+            return std::nullopt;
+        }
+        llvm::sort(axes);
+        axes.erase(llvm::unique(axes), axes.end());
+        return axes.empty() && !op.getNoopWithEmptyAxes() ? range(0, rank) : axes;
+      })
+      .Case<GlobalAveragePoolOp, GlobalMaxPoolOp, GlobalLpPoolOp, InstanceNormOp>([&](Operation *) -> Result { return spatial(); })
+      .Case<SoftmaxOp, LogSoftmaxOp>([&](auto op) { return softmax(op.getAxis(), op.getFlatten()); })
+      .Case<LayerNormOp, RMSNormOp>([&](auto op) { return from(op.getAxis()); })
+      .Case([&](GroupNormOp) -> Result { return range(1, rank); })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+/// Why an op that combines elements along axes has no kernel.
+static std::string whyNoRows(Operation *root) {
+  SmallVector<DimExpr> x = dimsOf(root->getOperand(0)), y = dimsOf(root->getResult(0));
+  if (llvm::is_contained(x, DimExpr()) || llvm::is_contained(y, DimExpr()))
+    return "a size has no name";
+  if (!rowAxes(root))
+    return "its axes are known only when the model runs";
+  for (Value result : root->getResults().drop_front())
+    if (!result.use_empty())
+      return "its statistics are read too";
+  auto affine = [&](Value value) { return isAbsent(value) || (isFloat(value) && batchFits(dimsOf(value), x)); };
+  bool fits = llvm::TypeSwitch<Operation *, bool>(root)
+      .Case([](GlobalLpPoolOp op) { return op.getP() == 1 || op.getP() == 2; })
+      .Case([&](LayerNormOp op) { return affine(op.getScale()) && affine(op.getB()); })
+      .Case([&](RMSNormOp op) { return affine(op.getScale()); })
+      .Case([](InstanceNormOp op) { return isFloat(op.getScale()) && isFloat(op.getB()); })
+      .Case([&](GroupNormOp op) {
+        auto channels = x[isChannelsLast(op) ? x.size() - 1 : 1].asConstant();
+        auto groups = static_cast<int64_t>(op.getNumGroups());
+        return isFloat(op.getScale()) && isFloat(op.getBias()) && !op.getScalePerGroup() && channels && groups > 0 &&
+               *channels % groups == 0;
+      })
+      .Default(true);
+  return fits ? "" : "its scale, bias, norm or groups are not what the kernel takes";
+}
+
 bool joinsMatMul(Operation *operation, Operation *root) {
   auto transpose = dyn_cast<TransposeOp>(operation);
   auto matmul = dyn_cast<MatMulOp>(root);
@@ -146,18 +213,25 @@ Operation *rootIn(GroupOp group) {
   return root;
 }
 
+static bool isContraction(Operation *op) { return isa<MatMulOp, GemmOp, ConvOp>(op); }
+static bool isRowOp(Operation *op) {
+  return isa<ReduceOp, GlobalAveragePoolOp, GlobalMaxPoolOp, GlobalLpPoolOp, SoftmaxOp, LogSoftmaxOp, LayerNormOp, RMSNormOp,
+             InstanceNormOp, GroupNormOp>(op);
+}
+
 std::string whyNoKernel(Operation *root) {
-  bool known = isa<MatMulOp, GemmOp, ConvOp>(root);
-  if (!known)
+  if (!isContraction(root) && !isRowOp(root))
     return ("no kernel is generated for " + root->getName().stripDialect()).str();
-  for (Value value : {Value(root->getResult(0)), root->getOperand(0), root->getOperand(1)})
-    if (!isFloat(value))
-      return "kernels are generated for f32 only";
+  if (!isFloat(root->getResult(0)) || !isFloat(root->getOperand(0)) ||
+      (isContraction(root) && !isFloat(root->getOperand(1))))
+    return "kernels are generated for f32 only";
+  if (isRowOp(root))
+    return whyNoRows(root);
   return llvm::TypeSwitch<Operation *, std::string>(root).Case<MatMulOp, GemmOp, ConvOp>(
       [](auto op) { return whyNot(op); });
 }
 
-bool hasKernel(Operation *root) { return isa<MatMulOp, GemmOp, ConvOp>(root) && whyNoKernel(root).empty(); }
+bool hasKernel(Operation *root) { return (isContraction(root) || isRowOp(root)) && whyNoKernel(root).empty(); }
 
 bool fitsEpilogue(Operation *root, ArrayRef<DimExpr> dims) {
   SmallVector<DimExpr> result = dimsOf(root->getResult(0));

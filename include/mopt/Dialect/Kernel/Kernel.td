@@ -141,6 +141,21 @@ def Kernel_DepthwiseOp : Kernel_RootOp<"depthwise", (ins DenseI64ArrayAttr:$kern
     taps ascending; a tap outside of x adds nothing.
   }];
 }
+/// `axes`: ascending numbers of axes of the one input.
+class Kernel_RowOp<string mnemonic, dag attributes> : Kernel_RootOp<mnemonic, !con((ins DenseI64ArrayAttr:$axes), attributes)> {
+  let hasVerifier = 1;
+}
+def Kernel_ReduceOp : Kernel_RowOp<"reduce", (ins StrAttr:$kind)> {
+  let summary = "Combines the elements along `axes`, which the result lacks or has with size 1";
+  let description = "`kind`: sum, mean, max, min, prod, l1, l2, log_sum, log_sum_exp, sum_square. The order follows from the sizes.";
+}
+def Kernel_SoftmaxOp : Kernel_RowOp<"softmax", (ins UnitAttr:$logarithm)> {
+  let summary = "exp(x - max) / sum over `axes`, or x - max - log(sum)";
+}
+def Kernel_NormOp : Kernel_RowOp<"norm", (ins F32Attr:$epsilon, UnitAttr:$rms, OptionalAttr<DenseI64ArrayAttr>:$split)> {
+  let summary = "(x - mean) / sqrt(variance + epsilon) over `axes`; with `rms`, x / sqrt(mean of x^2 + epsilon)";
+  let description = "`split`, [axis, parts]: one of `axes` is cut into equal parts, of which each is normalized on its own.";
+}
 def Kernel_PackOp : Kernel_Op<"pack", [DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "A matrix operand that is not constant, into panels";
   let description = [{

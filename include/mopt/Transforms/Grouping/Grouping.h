@@ -37,6 +37,9 @@ bool fitsEpilogue(Operation *root, ArrayRef<DimExpr> dims);
 bool joinsMatMul(Operation *transpose, Operation *matmul);
 /// Axis i of the result is axis order[i] of the operand.
 SmallVector<int64_t> transposeOrder(Operation *transpose);
+/// Axes that a reduction, global pooling, softmax or norm combines, ascending; nothing when only the run can tell. Of a
+/// group norm the channels too, which are cut into groups.
+std::optional<SmallVector<int64_t>> rowAxes(Operation *root);
 /// Zeros before the first element of each spatial axis of a convolution; nothing when only the run can tell.
 std::optional<SmallVector<int64_t>> leadingPads(Operation *conv);
 
