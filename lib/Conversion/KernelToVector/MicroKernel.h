@@ -10,6 +10,7 @@ namespace mopt {
 struct TileShape {
   unsigned rows, panels;
   bool masked; // the last panel has fewer than 16 columns to store
+  bool half;   // it has at most 8: half of its products are not computed
 };
 
 /// What the rows of the left operand are: equally spaced, or a table of pointers [tap][tableRows].

@@ -127,7 +127,7 @@ void TileNest::unit(KernelBody &body, Code &code, Value index) {
     if (columns) {
       int64_t panels = (left + Code::width - 1) / Code::width;
       restColumns(body, code, code.mul(size(fullColumnTiles), code.i64(tilePanels)), code.i64(left % Code::width),
-                  panels, left % Code::width != 0);
+                  panels, left % Code::width != 0, left % Code::width && left % Code::width <= Code::width / 2);
       return;
     }
     Value firstPanel = code.mul(size(fullColumnTiles), code.i64(tilePanels));
@@ -155,7 +155,8 @@ void TileNest::tileColumns(KernelBody &body, Code &code, Value lower, Value uppe
 }
 
 /// All tiles of the unit in the columns of `panels` panels from `panel` on.
-void TileNest::restColumns(KernelBody &body, Code &code, Value panel, Value columns, unsigned panels, bool masked) {
+void TileNest::restColumns(KernelBody &body, Code &code, Value panel, Value columns, unsigned panels, bool masked,
+                           bool half) {
   auto size = [&](DimExpr dim) { return body.size(dim); };
   Value bTile = code.at(bBase, code.mul(panel, size(panelStep)));
   Value column = code.mul(panel, code.i64(Code::width));
@@ -194,7 +195,7 @@ void TileNest::restColumns(KernelBody &body, Code &code, Value panel, Value colu
     for (auto [pointer, extra] : llvm::zip_equal(extraBases, extras))
       arguments.append({address(pointer, extra), size(extra.rowStride)});
     code.choose(rows, counts, [&](int64_t count) {
-      LLVM::CallOp::create(code.builder, code.loc, kernels->get({unsigned(count), panels, masked}), arguments);
+      LLVM::CallOp::create(code.builder, code.loc, kernels->get({unsigned(count), panels, masked, half}), arguments);
     });
   });
 }

@@ -56,7 +56,7 @@ private:
   /// First row and number of rows of a tile.
   std::pair<Value, Value> rowsOf(KernelBody &body, Code &code, Value tile);
   void tileColumns(KernelBody &body, Code &code, Value lower, Value upper, unsigned panels, bool masked);
-  void restColumns(KernelBody &body, Code &code, Value panel, Value columns, unsigned panels, bool masked);
+  void restColumns(KernelBody &body, Code &code, Value panel, Value columns, unsigned panels, bool masked, bool half = false);
 
   RowAccess access = RowAccess::spaced;
   unsigned tilePanels = 1, tileRows = 1;
