@@ -11,6 +11,18 @@ def BindShapes : Pass<"mopt-bind-shapes", "::mlir::ModuleOp"> {
   }];
   let options = [ListOption<"shapes", "shapes", "std::string", "NAME=SIZExSIZE..., '?' keeps an axis">];
 }
+def ChooseLayout : Pass<"mopt-choose-layout", "::mlir::ModuleOp"> {
+  let summary = "Lets images lie channels last where convolutions gain from it";
+  let description = [{
+    Convolutions run fastest on N, spatial..., C. Ops that can run either way (the spatial ones by their attribute
+    `channels_last`, others by their axes) are divided into those that do and those that stay by a minimum cut: a value that
+    one side makes and the other reads costs twice its bytes; a convolution that stays costs what it would gain, a byte for
+    four multiply-adds and half of what it reads and writes. So a chain of ops changes as a whole, with one transpose where
+    it begins and ends, a transpose of the model that undoes one of these vanishes, and a convolution that is not worth its
+    two transposes stays. A transpose that moves only axes of size 1 costs nothing. Constants are moved here, once.
+  }];
+  let statistics = [Statistic<"numPlaced", "placed", "Ops that run channels last">];
+}
 def FoldConstants : Pass<"mopt-fold-constants", "::mlir::ModuleOp"> {
   let summary = "Evaluates what does not depend on inputs";
   let description = [{

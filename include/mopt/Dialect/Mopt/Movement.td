@@ -41,6 +41,10 @@ def Mopt_TransposeOp : Mopt_Movement<"transpose"> {
   let onnx = [Onnx<"Transpose", 1>];
   let arguments = (ins T_Any:$data, Ints:$perm);
   let results = (outs T_Any:$transposed);
+  let extraClassDeclaration = [{
+    /// One non-negative axis of the operand for each of the result; without attribute the axes are reversed.
+    ::llvm::SmallVector<int64_t> permutation();
+  }];
   let hasFolder = 1;
   let hasCanonicalizer = 1;
 }
