@@ -157,7 +157,6 @@ std::optional<SmallVector<int64_t>> rowAxes(Operation *root) {
             return std::nullopt;
         }
         llvm::sort(axes);
-        axes.erase(llvm::unique(axes), axes.end());
         return axes.empty() && !op.getNoopWithEmptyAxes() ? range(0, rank) : axes;
       })
       .Case<GlobalAveragePoolOp, GlobalMaxPoolOp, GlobalLpPoolOp, InstanceNormOp>([&](Operation *) -> Result { return spatial(); })
