@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "mopt/Conversion/Schedule.h"
 #include "mopt/Dialect/Kernel/Kernel.h"
 #include "mopt/Package/Plan.h"
 
@@ -21,7 +22,7 @@ namespace mopt {
 
 /// Reads a module at phase `buffers` into a plan, and emits its step functions, in the LLVM dialect, into a new module.
 /// Reports and returns failure when the module does not keep the contract of that phase.
-LogicalResult buildPlan(ModuleOp module, Plan &plan, OwningOpRef<ModuleOp> &code);
+LogicalResult buildPlan(ModuleOp module, const Schedule &schedule, Plan &plan, OwningOpRef<ModuleOp> &code);
 
 } // namespace mopt
 #endif

@@ -1,5 +1,5 @@
 //===- MoptToKernel.cpp - groups of mopt ops become groups of destination-passing ops -----------------------------===//
-#include "mlir/IR/IRMapping.h"
+#include "Roots.h"
 #include "mopt/Conversion/Conversion.h"
 #include "mopt/Dialect/Mopt/OpTable.h"
 #include "mopt/Transforms/Grouping/Grouping.h"
@@ -105,15 +105,15 @@ private:
 
   LogicalResult convertGroup(GroupOp group) {
     auto yield = cast<YieldOp>(group.getBody().front().getTerminator());
-    Operation *root = nullptr;
-    for (Operation &op : group.getBody().front().without_terminator())
-      if (!isLoopElementwise(&op))
-        root = &op;
-    if (root && !llvm::hasNItems(group.getBody().front().without_terminator(), 1))
-      return group.emitError("MOPT-C003: a root with a prologue or epilogue has no lowering; form groups without");
+    Operation *root = rootIn(group);
+    bool fused = root && hasKernel(root);
+    if (root && !fused && !llvm::hasNItems(group.getBody().front().without_terminator(), 1))
+      return group.emitError("MOPT-C003: a root without a kernel has a prologue or epilogue; form groups without");
+    if (fused && yield.getValues().size() != 1)
+      return group.emitError("MOPT-C003: a root with an epilogue yields one value; form groups so");
     // Destinations are made outside. An optional result that nobody reads is not computed.
     SmallVector<Value> written, outs;
-    if (root) {
+    if (root && !fused) {
       const OpRow *row = findOp(root);
       for (auto [i, result] : llvm::enumerate(root->getResults()))
         if (!isa<NoneType>(result.getType()) &&
@@ -124,13 +124,19 @@ private:
     }
     for (Value value : written)
       outs.push_back(destination(group.getLoc(), value.getType()));
+    KernelParts parts;
+    if (fused)
+      parts = kernelParts(root);
     SmallVector<Type> types;
     for (Value value : yield.getValues())
       types.push_back(plain(value.getType()));
     auto created = GroupOp::create(builder, group.getLoc(), types, group.getRootAttr());
+    created->setDiscardableAttrs(group->getDiscardableAttrDictionary());
     Block &body = created.getBody().emplaceBlock();
     OpBuilder inner = OpBuilder::atBlockBegin(&body);
-    ValueRange results = root ? makeReference(inner, root, written, outs) : makeLoop(inner, group, written, outs);
+    ValueRange results = fused  ? makeKernel(inner, root, parts, group, outs)
+                         : root ? makeReference(inner, root, written, outs)
+                                : makeLoop(inner, group, written, outs);
     SmallVector<Value> yielded;
     for (Value value : yield.getValues())
       yielded.push_back(results[llvm::find(written, value) - written.begin()]);
@@ -167,6 +173,88 @@ private:
     return DictionaryAttr::get(op->getContext(), attrs);
   }
 
+  /// Where an operand with sizes `dims` is read for a position in `space`.
+  static AffineMap broadcastMap(ArrayRef<DimExpr> dims, ArrayRef<DimExpr> space) {
+    MLIRContext *context = space.front().context();
+    SmallVector<AffineExpr> exprs;
+    for (auto [i, dim] : llvm::enumerate(dims)) {
+      unsigned axis = space.size() - dims.size() + i;
+      exprs.push_back(dim == space[axis] ? getAffineDimExpr(axis, context) : getAffineConstantExpr(0, context));
+    }
+    return AffineMap::get(space.size(), 0, exprs, context);
+  }
+
+  void makeScalar(OpBuilder &b, Operation *op, IRMapping &scalars) {
+    SmallVector<Value> values;
+    for (Value operand : op->getOperands())
+      values.push_back(scalars.lookup(operand));
+    scalars.map(op->getResult(0), kernel::ScalarOp::create(b, op->getLoc(), tensorOf(op->getResult(0)).getElementType(),
+                                                           findOp(op)->mnemonic, inherentAttrs(op), values));
+  }
+
+  KernelParts kernelParts(Operation *root) {
+    OperandBuilder operands{builder, map, [this](Location loc, ArrayRef<DimExpr> dims) {
+                              return destination(loc, tensorType(dims, builder.getF32Type()));
+                            }};
+    return makeKernelParts(root, operands);
+  }
+
+  /// The kernel op of a root, with its bias and the elementwise ops of the group as epilogue.
+  ValueRange makeKernel(OpBuilder &inner, Operation *root, const KernelParts &parts, GroupOp group, ArrayRef<Value> outs) {
+    Block &old = group.getBody().front();
+    SmallVector<DimExpr> space = dimsOf(root->getResult(0));
+    SmallVector<Value> extras, sources; // sources: the values of the group that extras stand for
+    SmallVector<AffineMap> maps;
+    auto add = [&](Value source) {
+      sources.push_back(source);
+      extras.push_back(map.lookup(source));
+      maps.push_back(broadcastMap(dimsOf(source), space));
+    };
+    SmallVector<StringRef> first; // scalar ops of the kernel's own extras
+    for (auto [own, ownMap, name] : {std::tuple(parts.scale, parts.scaleMap, "mul"), {parts.bias, parts.biasMap, "add"}})
+      if (own) {
+        first.push_back(name);
+        sources.push_back({});
+        extras.push_back(map.lookup(own));
+        maps.push_back(ownMap ? ownMap : broadcastMap(dimsOf(own), space));
+      }
+    auto isEpilogue = [&](Operation &op) { return &op != root && !joinsMatMul(&op, root); };
+    Value yielded = old.getTerminator()->getOperand(0);
+    SmallVector<int64_t> order; // of the axes of the result in the tensor that is written
+    if (Operation *last = yielded.getDefiningOp(); joinsMatMul(last, root)) {
+      SmallVector<int64_t> axes = transposeOrder(last);
+      order.resize(axes.size());
+      for (auto [i, axis] : llvm::enumerate(axes))
+        order[axis] = i;
+      yielded = last->getOperand(0);
+    }
+    for (Operation &op : old.without_terminator())
+      if (isEpilogue(op))
+        for (Value operand : op.getOperands())
+          if (operand.getParentBlock() != &old && !llvm::is_contained(sources, operand))
+            add(operand);
+    Operation *op = parts.create(inner, extras, outs.front(), maps, order);
+    Block &block = op->getRegion(0).emplaceBlock();
+    Type element = inner.getF32Type();
+    for (unsigned i = 0; i < extras.size() + 1; ++i)
+      block.addArgument(element, op->getLoc());
+    OpBuilder b = OpBuilder::atBlockBegin(&block);
+    Value value = block.getArgument(0);
+    IRMapping scalars;
+    for (auto [i, source] : llvm::enumerate(sources))
+      if (source)
+        scalars.map(source, block.getArgument(i + 1));
+      else
+        value = kernel::ScalarOp::create(b, root->getLoc(), element, first[i], b.getDictionaryAttr({}),
+                                         ValueRange{value, block.getArgument(i + 1)});
+    scalars.map(root->getResult(0), value);
+    for (Operation &op : old.without_terminator())
+      if (isEpilogue(op))
+        makeScalar(b, &op, scalars);
+    kernel::ResultOp::create(b, op->getLoc(), scalars.lookup(yielded));
+    return op->getResults();
+  }
+
   ValueRange makeLoop(OpBuilder &inner, GroupOp group, ArrayRef<Value> written, ArrayRef<Value> outs) {
     Block &old = group.getBody().front();
     SmallVector<Value> inputs;
@@ -177,15 +265,8 @@ private:
     SmallVector<DimExpr> space = dimsOf(written.front());
     MLIRContext *context = group.getContext();
     SmallVector<AffineMap> maps;
-    for (Value input : inputs) {
-      SmallVector<DimExpr> dims = dimsOf(input);
-      SmallVector<AffineExpr> exprs;
-      for (auto [i, dim] : llvm::enumerate(dims)) {
-        unsigned axis = space.size() - dims.size() + i;
-        exprs.push_back(dim == space[axis] ? getAffineDimExpr(axis, context) : getAffineConstantExpr(0, context));
-      }
-      maps.push_back(AffineMap::get(space.size(), 0, exprs, context));
-    }
+    for (Value input : inputs)
+      maps.push_back(broadcastMap(dimsOf(input), space));
     maps.append(outs.size(), AffineMap::getMultiDimIdentityMap(space.size(), context));
     SmallVector<utils::IteratorType> iterators(space.size(), utils::IteratorType::parallel);
     SmallVector<Value> operands;
@@ -199,13 +280,8 @@ private:
           IRMapping scalars;
           for (auto [input, arg] : llvm::zip(inputs, args))
             scalars.map(input, arg);
-          for (Operation &op : old.without_terminator()) {
-            SmallVector<Value> values;
-            for (Value operand : op.getOperands())
-              values.push_back(scalars.lookup(operand));
-            scalars.map(op.getResult(0), kernel::ScalarOp::create(b, op.getLoc(), tensorOf(op.getResult(0)).getElementType(),
-                                                                  findOp(&op)->mnemonic, inherentAttrs(&op), values));
-          }
+          for (Operation &op : old.without_terminator())
+            makeScalar(b, &op, scalars);
           SmallVector<Value> yielded;
           for (Value value : written)
             yielded.push_back(scalars.lookup(value));

@@ -19,7 +19,8 @@ SmallVector<DimExpr> dimsOfAttr(Attribute attr) {
 
 class Builder : public PlanView {
 public:
-  Builder(func::FuncOp function, Plan &plan, ModuleOp code) : function(function), plan(plan), emitter(code, *this) {}
+  Builder(func::FuncOp function, Plan &plan, ModuleOp code, const Schedule &schedule)
+      : function(function), plan(plan), emitter(code, *this, schedule) {}
 
   LogicalResult run() {
     if (failed(addPorts()) || failed(addSteps()))
@@ -245,6 +246,12 @@ private:
       step.chunks = coded(code->chunks);
       step.macs = coded(code->macs);
       step.bytes = coded(code->bytes);
+      step.root = group.getRoot().str();
+      if (auto why = group->getAttrOfType<StringAttr>("mopt.why"))
+        step.why = why.getValue().str();
+      step.generated = code->generated;
+      step.assumedMacs = guess(code->macs);
+      step.assumedBytes = guess(code->bytes);
       plan.steps.push_back(step);
     }
     return success();
@@ -267,7 +274,7 @@ private:
 
 } // namespace
 
-LogicalResult buildPlan(ModuleOp module, Plan &plan, OwningOpRef<ModuleOp> &code) {
+LogicalResult buildPlan(ModuleOp module, const Schedule &schedule, Plan &plan, OwningOpRef<ModuleOp> &code) {
   auto functions = module.getOps<func::FuncOp>();
   if (functions.empty())
     return module.emitError("MOPT-C006: has no function");
@@ -277,7 +284,7 @@ LogicalResult buildPlan(ModuleOp module, Plan &plan, OwningOpRef<ModuleOp> &code
     plan.modelHash = hash.getValue().str();
   if (auto name = module->getAttrOfType<StringAttr>("mopt.model_name"))
     plan.modelName = name.getValue().str();
-  return Builder(*functions.begin(), plan, *code).run();
+  return Builder(*functions.begin(), plan, *code, schedule).run();
 }
 
 } // namespace mopt

@@ -14,6 +14,30 @@ constexpr int64_t tensorBytes = sizeof(mopt_tensor), attrBytes = sizeof(mopt_att
 
 } // namespace
 
+KernelBody::KernelBody(StepEmitter &emitter, LLVM::LLVMFuncOp function)
+    : emitter(emitter), builder(function.getContext()), loc(function.getLoc()), function(function) {
+  builder.setInsertionPointToStart(function.addEntryBlock(builder));
+}
+
+Value KernelBody::zeros(int64_t floats) {
+  auto type = RankedTensorType::get({floats}, builder.getF32Type());
+  std::string name = emitter.globalFor(DenseElementsAttr::get(type, 0.0f), LLVM::LLVMArrayType::get(builder.getF32Type(), floats));
+  return LLVM::AddressOfOp::create(builder, loc, ptrType(), name);
+}
+
+Value KernelBody::laneByLane(StringRef op, DictionaryAttr attrs, ArrayRef<Value> vectors) {
+  auto type = cast<VectorType>(vectors.front().getType());
+  Value result = LLVM::PoisonOp::create(builder, loc, type);
+  for (int64_t lane = 0; lane < type.getNumElements(); ++lane) {
+    Value index = LLVM::ConstantOp::create(builder, loc, builder.getI32Type(), builder.getI32IntegerAttr(lane));
+    SmallVector<Scalar> operands;
+    for (Value vector : vectors)
+      operands.push_back({LLVM::ExtractElementOp::create(builder, loc, vector, index), 'f'});
+    result = LLVM::InsertElementOp::create(builder, loc, result, scalarOp(op, attrs, type.getElementType(), operands).value, index);
+  }
+  return result;
+}
+
 void KernelBody::start(LLVM::LLVMFuncOp fn, ArrayRef<Value> buffers) {
   function = fn;
   Block *block = fn.addEntryBlock(builder);
@@ -97,6 +121,7 @@ Value KernelBody::attributes(StringRef opName, DictionaryAttr attrs) {
 }
 
 Value KernelBody::reference(kernel::ReferenceOp op, PlanView &plan) {
+  bool channelsLast = isChannelsLast(*findOp(("mopt." + op.getOp()).str()), op.getAttrs());
   auto descriptors = [&](ArrayRef<int64_t> mask, ValueRange memrefs) {
     Value array = stackBytes(tensorBytes * std::max<int64_t>(1, mask.size()));
     unsigned next = 0;
@@ -113,10 +138,14 @@ Value KernelBody::reference(kernel::ReferenceOp op, PlanView &plan) {
       storeAt(array, at + offsetof(mopt_tensor, type), i32(onnxType(view.element)));
       storeAt(array, at + offsetof(mopt_tensor, rank), i32(view.dims.size()));
       Value stride = i64(1);
+      // Where axis d lies in memory; the function reads N, C, spatial... through strides.
+      SmallVector<unsigned> order = llvm::to_vector(llvm::seq<unsigned>(0, view.dims.size()));
+      for (unsigned d = 0; channelsLast && i == 0 && d < order.size(); ++d)
+        order[channelsLastAxis(d, order.size())] = d;
       for (unsigned d = view.dims.size(); d-- > 0;) {
         Value extent = size(view.dims[d]);
-        storeAt(array, at + offsetof(mopt_tensor, dims) + 8 * d, extent);
-        storeAt(array, at + offsetof(mopt_tensor, strides) + 8 * d, stride);
+        storeAt(array, at + offsetof(mopt_tensor, dims) + 8 * order[d], extent);
+        storeAt(array, at + offsetof(mopt_tensor, strides) + 8 * order[d], stride);
         stride = arith::MulIOp::create(builder, loc, stride, extent);
       }
     }
@@ -220,7 +249,7 @@ void KernelBody::innerLoop(linalg::GenericOp op, PlanView &plan, Value lower, Va
     SmallVector<Scalar> operands;
     for (Value operand : scalar.getOperands())
       operands.push_back(scalars.lookup(operand));
-    scalars[scalar.getResult()] = scalarOp(scalar, operands);
+    scalars[scalar.getResult()] = scalarOp(scalar.getOp(), scalar.getAttrs(), scalar.getResult().getType(), operands);
   }
   for (auto [i, value] : llvm::enumerate(op.getBody()->getTerminator()->getOperands())) {
     BufferView view = plan.view(op.getDpsInits()[i]);
@@ -379,9 +408,8 @@ KernelBody::Scalar KernelBody::wrap(Scalar scalar, Type element) {
   return scalar;
 }
 
-KernelBody::Scalar KernelBody::scalarOp(kernel::ScalarOp op, ArrayRef<Scalar> operands) {
-  const OpRow *row = findOp(("mopt." + op.getOp()).str());
-  Type element = op.getResult().getType();
+KernelBody::Scalar KernelBody::scalarOp(StringRef op, DictionaryAttr attrs, Type element, ArrayRef<Scalar> operands) {
+  const OpRow *row = findOp(("mopt." + op).str());
   char resultKind = naturalKind(element);
   StringRef signature = row->scalar;
   if (signature == "cast") {
@@ -407,10 +435,10 @@ KernelBody::Scalar KernelBody::scalarOp(kernel::ScalarOp op, ArrayRef<Scalar> op
     values.push_back(convert(x, letter == 'B' ? 'u' : common).value);
     types.push_back(values.back().getType());
   }
-  values.push_back(attributes(op.getOp(), op.getAttrs()));
+  values.push_back(attributes(op, attrs));
   types.push_back(ptrType());
   char kind = result == "B" ? 'u' : common;
-  LLVM::LLVMFuncOp callee = emitter.declare(("mopt_s_" + op.getOp() + "_" + kindName(common)).str(), kindType(kind), types);
+  LLVM::LLVMFuncOp callee = emitter.declare(("mopt_s_" + op + "_" + kindName(common)).str(), kindType(kind), types);
   Scalar y{LLVM::CallOp::create(builder, loc, callee, values).getResult(), kind};
   return wrap(convert(y, resultKind), element);
 }

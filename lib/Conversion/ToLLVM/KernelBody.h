@@ -7,10 +7,13 @@
 
 namespace mopt {
 
-/// Builds `i32 kernel(ptr buffer..., i64 size..., i64 begin, i64 end, ptr fault)` for one group.
+/// Builds `i32 kernel(ptr buffer..., i64 size..., i64 begin, i64 end, ptr fault)` for one group, or a function that such
+/// kernels call.
 class KernelBody {
 public:
-  KernelBody(StepEmitter &emitter, OpBuilder &builder, Location loc) : emitter(emitter), builder(builder), loc(loc) {}
+  KernelBody(StepEmitter &emitter, OpBuilder builder, Location loc) : emitter(emitter), builder(builder), loc(loc) {}
+  /// The body of another function: positioned in its entry block, which is made.
+  KernelBody(StepEmitter &emitter, LLVM::LLVMFuncOp function);
 
   /// Sizes that are not numbers become arguments; call for every size before `start`.
   void addSize(DimExpr size) {
@@ -31,6 +34,18 @@ public:
   Value i32(int32_t value);
   Type ptrType() const { return LLVM::LLVMPointerType::get(builder.getContext()); }
 
+  /// Memory of a buffer.
+  Value base(Value memref) const { return bases.lookup(memref); }
+  /// Address of a constant row of zeros.
+  Value zeros(int64_t floats);
+  /// An elementwise op on vectors of floats by its scalar function, for ops that have no vector form.
+  Value laneByLane(kernel::ScalarOp op, ArrayRef<Value> vectors) { return laneByLane(op.getOp(), op.getAttrs(), vectors); }
+  Value laneByLane(StringRef op, DictionaryAttr attrs, ArrayRef<Value> vectors);
+
+  StepEmitter &emitter;
+  OpBuilder builder;
+  Location loc;
+  LLVM::LLVMFuncOp function;
   Value begin, end, fault;
 
   /// Units of a loop group: rows of the collapsed iteration space, or elements when it has one axis.
@@ -59,16 +74,12 @@ private:
   void store(Value base, Value index, Type element, Scalar value);
   Scalar convert(Scalar value, char kind);
   Scalar wrap(Scalar value, Type element);
-  Scalar scalarOp(kernel::ScalarOp op, ArrayRef<Scalar> operands);
+  Scalar scalarOp(StringRef op, DictionaryAttr attrs, Type element, ArrayRef<Scalar> operands);
   Value attributes(StringRef opName, DictionaryAttr attrs);
   Value address(Value base, int64_t bytes);
   void storeAt(Value base, int64_t bytes, Value value);
   Value stackBytes(int64_t bytes, int64_t alignment = 16);
 
-  StepEmitter &emitter;
-  OpBuilder &builder;
-  Location loc;
-  LLVM::LLVMFuncOp function;
   llvm::MapVector<Value, Value> bases;
   llvm::MapVector<DimAttr, Value> sizeArgs;
 };

@@ -1,5 +1,7 @@
 //===- StepEmitter.cpp - one group, one step function -------------------------------------------------------------===//
 #include "StepEmitter.h"
+#include "../KernelToVector/Epilogue.h"
+#include "../KernelToVector/RootEmitter.h"
 #include "KernelBody.h"
 
 namespace mopt {
@@ -10,15 +12,11 @@ constexpr int64_t chunkWork = 1 << 16;
 /// The value that symbols are taken to have where work must be guessed at compile time.
 constexpr int64_t guessedSize = 16;
 
-int64_t guess(DimExpr size) {
-  return size ? size.evaluate([](StringRef) { return std::optional<int64_t>(guessedSize); }).value_or(guessedSize)
-              : guessedSize;
-}
-
 /// Units of a reference op (the record's `units`).
 DimExpr unitsOf(kernel::ReferenceOp op, const BufferView &result, const OpRow *row) {
   MLIRContext *context = op.getContext();
-  ArrayRef<DimExpr> dims = result.dims;
+  SmallVector<DimExpr> sizes = isChannelsLast(*row, op.getAttrs()) ? channelsFirst(ArrayRef(result.dims)) : result.dims;
+  ArrayRef<DimExpr> dims = sizes;
   int64_t rank = dims.size();
   AttrValues attrs(*row, op.getAttrs());
   auto intAttr = [&](StringRef name, int64_t fallback) {
@@ -87,6 +85,11 @@ DimExpr workOf(kernel::ReferenceOp op, const BufferView &result, PlanView &plan)
 
 } // namespace
 
+int64_t guess(DimExpr size) {
+  return size ? size.evaluate([](StringRef) { return std::optional<int64_t>(guessedSize); }).value_or(guessedSize)
+              : guessedSize;
+}
+
 DimExpr elementCount(ArrayRef<DimExpr> dims, MLIRContext *context) {
   DimExpr p = DimExpr::constant(context, 1);
   for (DimExpr dim : dims)
@@ -94,7 +97,23 @@ DimExpr elementCount(ArrayRef<DimExpr> dims, MLIRContext *context) {
   return p;
 }
 
-StepEmitter::StepEmitter(ModuleOp code, PlanView &plan) : code(code), plan(plan), builder(code.getContext()) {}
+StepEmitter::StepEmitter(ModuleOp code, PlanView &plan, const Schedule &schedule)
+    : code(code), plan(plan), schedule(schedule), builder(code.getContext()) {}
+
+LLVM::LLVMFuncOp StepEmitter::shared(StringRef key, StringRef prefix, llvm::function_ref<void(LLVM::LLVMFuncOp)> build,
+                                     Type type) {
+  std::string &name = byKey[key];
+  if (!name.empty())
+    return code.lookupSymbol<LLVM::LLVMFuncOp>(name);
+  name = (prefix + "_" + Twine(counters[prefix]++)).str();
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(code.getBody());
+  auto function = LLVM::LLVMFuncOp::create(builder, builder.getUnknownLoc(), name, cast<LLVM::LLVMFunctionType>(type),
+                                           LLVM::Linkage::Internal);
+  function.setPassthroughAttr(builder.getArrayAttr(builder.getStringAttr("noinline")));
+  build(function);
+  return function;
+}
 
 LLVM::LLVMFuncOp StepEmitter::declare(StringRef name, Type result, ArrayRef<Type> arguments) {
   if (auto found = code.lookupSymbol<LLVM::LLVMFuncOp>(name))
@@ -138,7 +157,7 @@ FailureOr<StepCode> StepEmitter::emit(GroupOp group) {
   Location unknown = builder.getUnknownLoc(); // names of nodes are in the table; equal code must have equal text
   Operation *root = nullptr;
   for (Operation &op : group.getBody().front().without_terminator()) {
-    if (root || !isa<kernel::ReferenceOp, linalg::GenericOp>(op)) {
+    if (root || !isa<kernel::ReferenceOp, linalg::GenericOp, kernel::RootOpInterface, kernel::PackOp>(op)) {
       op.emitError() << "MOPT-C004: '" << op.getName() << "' cannot stand in a step";
       return failure();
     }
@@ -151,6 +170,7 @@ FailureOr<StepCode> StepEmitter::emit(GroupOp group) {
   auto reference = dyn_cast<kernel::ReferenceOp>(root);
   auto loop = dyn_cast<linalg::GenericOp>(root);
   auto dps = cast<DestinationStyleOpInterface>(root);
+  std::unique_ptr<RootEmitter> own = makeRootEmitter(root, plan, schedule);
   if (dps.getDpsInits().empty()) {
     root->emitError("MOPT-C004: writes nothing");
     return failure();
@@ -171,7 +191,14 @@ FailureOr<StepCode> StepEmitter::emit(GroupOp group) {
   MLIRContext *context = builder.getContext();
   BufferView result = plan.view(dps.getDpsInits().front());
   DimExpr units, work, bytes = DimExpr::constant(context, 0);
-  if (reference) {
+  if (own) {
+    units = own->units;
+    work = own->work;
+    step.macs = own->macs;
+    step.name = root->getName().stripDialect().str();
+    if (auto fused = dyn_cast<kernel::RootOpInterface>(root))
+      step.name += Epilogue(fused.getEpilogue()).name();
+  } else if (reference) {
     const OpRow *row = findOp(("mopt." + reference.getOp()).str());
     units = unitsOf(reference, result, row);
     work = workOf(reference, result, plan);
@@ -190,7 +217,7 @@ FailureOr<StepCode> StepEmitter::emit(GroupOp group) {
     BufferView view = plan.view(operand.get());
     bytes = bytes + (elementCount(view.dims, context) * storedBits(view.element)).ceilDiv(8);
   }
-  if (!units || !work || !bytes) {
+  if (!units || !work || !bytes || (own && llvm::is_contained(own->sizes, DimExpr()))) {
     root->emitError("MOPT-C005: the size of its work overflows 64 bits");
     return failure();
   }
@@ -205,13 +232,19 @@ FailureOr<StepCode> StepEmitter::emit(GroupOp group) {
     step.chunks = DimExpr::max(step.chunks, DimExpr::constant(context, 1));
   step.bytes = bytes;
 
+  step.generated = !reference;
+
   // The kernel function.
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(code.getBody());
   KernelBody body(*this, builder, unknown);
-  for (OpOperand &operand : root->getOpOperands())
-    for (DimExpr dim : plan.view(operand.get()).dims)
+  if (own)
+    for (DimExpr dim : own->sizes)
       body.addSize(dim);
+  else
+    for (OpOperand &operand : root->getOpOperands())
+      for (DimExpr dim : plan.view(operand.get()).dims)
+        body.addSize(dim);
   SmallVector<DimAttr> sizes;
   for (auto &[dim, value] : body.sizes())
     sizes.push_back(dim);
@@ -231,13 +264,16 @@ FailureOr<StepCode> StepEmitter::emit(GroupOp group) {
   kernelFunction.setPassthroughAttr(builder.getArrayAttr(builder.getStringAttr("noinline")));
   body.start(kernelFunction, bases);
   Value status;
-  if (reference) {
+  if (own) {
+    own->emit(body);
+    status = body.i32(MOPT_STEP_OK);
+  } else if (reference) {
     status = body.reference(reference, plan);
   } else {
     body.loop(loop, plan, /*whole=*/step.chunks.isConstant(1));
     status = body.i32(MOPT_STEP_OK);
   }
-  LLVM::ReturnOp::create(builder, unknown, status);
+  LLVM::ReturnOp::create(body.builder, unknown, status);
   std::string callee = share(kernelFunction, (group.getRoot() == "none" ? "loop" : group.getRoot()).str() + "_kernel");
   kernelFunction = code.lookupSymbol<LLVM::LLVMFuncOp>(callee);
 

@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mopt/Conversion/Conversion.h"
+#include "mopt/Conversion/Schedule.h"
 #include "mopt/Dialect/Mopt/OpTable.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -28,8 +29,12 @@ struct PlanView {
 /// Number of elements of a tensor with these sizes; null on overflow.
 DimExpr elementCount(ArrayRef<DimExpr> dims, MLIRContext *context);
 
+/// The value of a size where work must be guessed at compile time: symbols count as 16.
+int64_t guess(DimExpr size);
+
 /// One group as a step.
 struct StepCode {
+  bool generated = false; // no reference function runs
   std::string function;
   SmallVector<Value> reads, writes; // bases, in the order of the step's operands
   DimExpr chunks, macs, bytes;
@@ -39,8 +44,11 @@ struct StepCode {
 /// Emits step functions into a module. Groups that differ only in buffers and symbols share one kernel function.
 class StepEmitter {
 public:
-  StepEmitter(ModuleOp code, PlanView &plan);
+  StepEmitter(ModuleOp code, PlanView &plan, const Schedule &schedule);
   FailureOr<StepCode> emit(GroupOp group);
+  MLIRContext *context() { return code.getContext(); }
+  /// The internal function that goes by `key`, made by `build` when it is asked for the first time.
+  LLVM::LLVMFuncOp shared(StringRef key, StringRef prefix, llvm::function_ref<void(LLVM::LLVMFuncOp)> build, Type type);
 
 private:
   friend class KernelBody;
@@ -52,8 +60,9 @@ private:
 
   ModuleOp code;
   PlanView &plan;
+  const Schedule &schedule;
   OpBuilder builder;
-  llvm::StringMap<std::string> byText, globals;
+  llvm::StringMap<std::string> byText, byKey, globals;
   llvm::StringMap<unsigned> counters;
 };
 

@@ -153,7 +153,11 @@ void registerBufferization(DialectRegistry &registry) {
     ReferenceOp::attachInterface<KernelModel<ReferenceOp>>(*context);
     MatMulOp::attachInterface<KernelModel<MatMulOp>>(*context);
     ConvOp::attachInterface<KernelModel<ConvOp>>(*context);
+    DepthwiseOp::attachInterface<KernelModel<DepthwiseOp>>(*context);
+    NormOp::attachInterface<KernelModel<NormOp>>(*context);
     PackOp::attachInterface<KernelModel<PackOp>>(*context);
+    ReduceOp::attachInterface<KernelModel<ReduceOp>>(*context);
+    SoftmaxOp::attachInterface<KernelModel<SoftmaxOp>>(*context);
     WeightOp::attachInterface<WeightModel>(*context);
     ViewOp::attachInterface<ViewModel>(*context);
   });

@@ -1,0 +1,29 @@
+//===- RootEmitter.cpp - which emitter a kernel op has -------------------------------------------------------------===//
+#include "RootEmitter.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mopt {
+
+std::unique_ptr<RootEmitter> makeRootEmitter(Operation *op, PlanView &plan, const Schedule &schedule) {
+  return llvm::TypeSwitch<Operation *, std::unique_ptr<RootEmitter>>(op)
+      .Case([&](kernel::ConvOp conv) { return emitConv(conv, plan, schedule); })
+      .Case([&](kernel::DepthwiseOp conv) { return emitDepthwise(conv, plan, schedule); })
+      .Case([&](kernel::MatMulOp matmul) { return emitMatMul(matmul, plan, schedule); })
+      .Case([&](kernel::NormOp norm) { return emitNorm(norm, plan, schedule); })
+      .Case([&](kernel::PackOp pack) { return emitPack(pack, plan, schedule); })
+      .Case([&](kernel::ReduceOp reduce) { return emitReduce(reduce, plan, schedule); })
+      .Case([&](kernel::SoftmaxOp softmax) { return emitSoftmax(softmax, plan, schedule); })
+      .Default([](Operation *) { return nullptr; });
+}
+
+SmallVector<DimExpr> rowMajorStrides(ArrayRef<DimExpr> dims, MLIRContext *context) {
+  SmallVector<DimExpr> strides(dims.size());
+  DimExpr stride = DimExpr::constant(context, 1);
+  for (size_t d = dims.size(); d-- > 0;) {
+    strides[d] = stride;
+    stride = stride * dims[d];
+  }
+  return strides;
+}
+
+} // namespace mopt

@@ -1,0 +1,38 @@
+//===- RootEmitter.h - one kernel op as code for one step ----------------------------------------------------------===//
+#ifndef MOPT_LIB_CONVERSION_KERNELTOVECTOR_ROOTEMITTER_H
+#define MOPT_LIB_CONVERSION_KERNELTOVECTOR_ROOTEMITTER_H
+
+#include "../ToLLVM/KernelBody.h"
+#include "mopt/Conversion/Schedule.h"
+
+namespace mopt {
+
+/// How one kernel op runs: what its independent pieces are, and the code of a range of them.
+struct RootEmitter {
+  virtual ~RootEmitter() = default;
+  DimExpr units; // pieces that may run in any order, by any thread
+  DimExpr work;  // multiply-adds, or elements where there are none
+  DimExpr macs;  // multiply-adds
+  /// Sizes that `emit` asks the body for. Null entries are sizes that overflow.
+  SmallVector<DimExpr> sizes;
+  /// Code for the units [body.begin, body.end), at the builder's position in the kernel function.
+  virtual void emit(KernelBody &body) = 0;
+};
+
+/// The emitter of a kernel op; null for an op that has none. The plan and the op must outlive it.
+std::unique_ptr<RootEmitter> makeRootEmitter(Operation *op, PlanView &plan, const Schedule &schedule);
+
+// One for each kernel op, in the file of its name.
+std::unique_ptr<RootEmitter> emitConv(kernel::ConvOp op, PlanView &plan, const Schedule &schedule);
+std::unique_ptr<RootEmitter> emitDepthwise(kernel::DepthwiseOp op, PlanView &plan, const Schedule &schedule);
+std::unique_ptr<RootEmitter> emitMatMul(kernel::MatMulOp op, PlanView &plan, const Schedule &schedule);
+std::unique_ptr<RootEmitter> emitNorm(kernel::NormOp op, PlanView &plan, const Schedule &schedule);
+std::unique_ptr<RootEmitter> emitPack(kernel::PackOp op, PlanView &plan, const Schedule &schedule);
+std::unique_ptr<RootEmitter> emitReduce(kernel::ReduceOp op, PlanView &plan, const Schedule &schedule);
+std::unique_ptr<RootEmitter> emitSoftmax(kernel::SoftmaxOp op, PlanView &plan, const Schedule &schedule);
+
+/// Strides of a row-major tensor, in elements.
+SmallVector<DimExpr> rowMajorStrides(ArrayRef<DimExpr> dims, MLIRContext *context);
+
+} // namespace mopt
+#endif

@@ -1,0 +1,73 @@
+//===- TileNest.h - the loops around register tiles ----------------------------------------------------------------===//
+#ifndef MOPT_LIB_CONVERSION_KERNELTOVECTOR_TILENEST_H
+#define MOPT_LIB_CONVERSION_KERNELTOVECTOR_TILENEST_H
+
+#include "MicroKernel.h"
+#include "RootEmitter.h"
+
+namespace mopt {
+
+/// y[batch..., m, n] = sum over k of a[batch..., m, k] * b[batch..., k, n], tile by tile. Rows of `a` are equally spaced, or
+/// found through a table that `fillTable` makes.
+///
+/// Rows are cut into T = ceil(m / R) tiles whose sizes differ by at most one, so that no tile is a small rest; some tiles
+/// are a row block, some panels a column block. A unit is one block of rows and columns of one batch index. In a unit,
+/// panels are the outer loop: their part of b comes from memory once and then from the second-level cache.
+class TileNest : public RootEmitter {
+public:
+  struct Operand {
+    Value memref;
+    SmallVector<DimExpr> batchStrides; // floats, one per batch axis; 0 where it does not move
+    DimExpr rowStride;                 // floats
+    bool columns = true;               // moves with n; its stride is then 1
+  };
+  void emit(KernelBody &body) override;
+
+protected:
+  TileNest(kernel::RootOpInterface op, PlanView &plan, const Schedule &schedule)
+      : op(op), plan(plan), schedule(schedule), context(op->getContext()), epilogue(op.getEpilogue()) {}
+  /// Call when all fields below are set.
+  void finish(RowAccess access, int64_t taps);
+  /// Code before the first unit.
+  virtual void start(KernelBody &, Code &) {}
+  /// Writes pointers to the rows [first, first + rows) of `a` for each tap: table[tap * tableRows + row]. `tile`: number of
+  /// the tile in its block.
+  virtual void fillTable(KernelBody &, Code &, Value table, Value tile, ValueRange batch, Value first, Value rows) {}
+  DimExpr constant(int64_t value) const { return DimExpr::constant(context, value); }
+  /// Floats to add to the column offset of y and the extras for a batch index; null for none.
+  virtual Value columnOffset(Code &, ValueRange batch) { return {}; }
+
+  kernel::RootOpInterface op;
+  PlanView &plan;
+  const Schedule &schedule;
+  MLIRContext *context;
+  Epilogue epilogue;
+  SmallVector<DimExpr> batch; // outer loops
+  DimExpr m, n, k;            // k: of one tap
+  DimExpr panelStep;          // floats between panels of b
+  Operand a, b, y;
+  SmallVector<Operand> extras;
+  unsigned tableRows = 0;
+  int64_t stripBytes = 0; // of stack for each pointer of the table
+  int64_t taps = 1, blockTiles = 1; // blockTiles: tiles in a row block
+
+private:
+  void unit(KernelBody &body, Code &code, Value index);
+  /// First row and number of rows of a tile.
+  std::pair<Value, Value> rowsOf(KernelBody &body, Code &code, Value tile);
+  void tileColumns(KernelBody &body, Code &code, Value lower, Value upper, unsigned panels, bool masked);
+  void restColumns(KernelBody &body, Code &code, Value panel, Value columns, unsigned panels, bool masked, bool half = false);
+
+  RowAccess access = RowAccess::spaced;
+  unsigned tilePanels = 1, tileRows = 1;
+  int64_t blockColumns = 1; // column tiles in a column block
+  DimExpr tiles, rowBlocks, columnTiles, columnBlocks, fullColumnTiles;
+  SmallVector<ExtraAccess> extraAccess;
+  std::optional<MicroKernels> kernels;
+  // Of the unit that is being emitted
+  Value aBase, bBase, yBase, table, firstTile, endTile;
+  SmallVector<Value> extraBases;
+};
+
+} // namespace mopt
+#endif

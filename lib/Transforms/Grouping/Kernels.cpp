@@ -1,0 +1,253 @@
+//===- Kernels.cpp - which roots have a kernel of their own --------------------------------------------------------===//
+#include "mopt/Dialect/Mopt/Contraction.h"
+#include "mopt/Dialect/Mopt/Movement.h"
+#include "mopt/Dialect/Mopt/Mopt.h"
+#include "mopt/Dialect/Mopt/Norm.h"
+#include "mopt/Dialect/Mopt/OpTable.h"
+#include "mopt/Dialect/Mopt/Reduction.h"
+#include "mopt/Transforms/Grouping/Grouping.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mopt {
+namespace {
+
+bool isFloat(Value value) {
+  RankedTensorType type = tensorOf(value);
+  return type && type.getElementType().isF32();
+}
+
+bool isConstant(Value value) { return value.getDefiningOp<ConstantOp>() && tensorOf(value).hasStaticShape(); }
+
+/// Batch axes of an operand are those of the result, or 1, and this is known now.
+bool batchFits(ArrayRef<DimExpr> own, ArrayRef<DimExpr> result) {
+  if (own.size() > result.size())
+    return false;
+  for (auto [a, b] : llvm::zip_equal(own, result.take_back(own.size())))
+    if (!a || !b || (a != b && !a.isConstant(1)))
+      return false;
+  return true;
+}
+
+/// Why a matrix operand does not fit; empty if it does.
+std::string whyNotMatrix(Value b) {
+  if (isConstant(b) && !tensorOf(b).getNumElements())
+    return "a constant operand is empty";
+  return "";
+}
+
+std::string whyNot(MatMulOp op) {
+  SmallVector<DimExpr> a = dimsOf(op.getA()), b = dimsOf(op.getB()), y = dimsOf(op.getY());
+  if (a.size() < 2 || b.size() < 2)
+    return "an operand is a vector, not a matrix";
+  if (!a.back() || a.back() != b[b.size() - 2])
+    return "the inner sizes are not known to be equal: " + a.back().str() + " and " + b[b.size() - 2].str();
+  if (!batchFits(ArrayRef(a).drop_back(2), ArrayRef(y).drop_back(2)) ||
+      !batchFits(ArrayRef(b).drop_back(2), ArrayRef(y).drop_back(2)))
+    return "whether its batch axes broadcast is known only when the model runs";
+  return whyNotMatrix(op.getB());
+}
+
+std::string whyNot(GemmOp op) {
+  SmallVector<DimExpr> a = dimsOf(op.getA()), b = dimsOf(op.getB()), y = dimsOf(op.getY());
+  if (a.size() != 2 || b.size() != 2)
+    return "an operand is not a matrix";
+  if (op.getTransA())
+    return "A is transposed";
+  if (op.getAlpha().convertToFloat() != 1 || op.getBeta().convertToFloat() != 1)
+    return "alpha or beta is not 1";
+  if (!a[1] || a[1] != b[op.getTransB() ? 1 : 0])
+    return "the inner sizes are not known to be equal";
+  if (!isAbsent(op.getC()) && (!isFloat(op.getC()) || !batchFits(dimsOf(op.getC()), y)))
+    return "whether C broadcasts is known only when the model runs";
+  return whyNotMatrix(op.getB());
+}
+
+std::string whyNot(ConvOp op) {
+  if (!isChannelsLast(op))
+    return "its channels are not the last axis";
+  if (!isConstant(op.getW()) || !tensorOf(op.getW()).getNumElements())
+    return "its weights are not constant";
+  ArrayRef<int64_t> w = tensorOf(op.getW()).getShape();
+  RankedTensorType x = tensorOf(op.getX()), y = tensorOf(op.getY());
+  int64_t group = op.getGroup();
+  if (x.getRank() < 3 || w[1] * group != x.getDimSize(x.getRank() - 1) || y.getDimSize(y.getRank() - 1) != w[0] ||
+      w[0] % group)
+    return "its number of channels is known only when the model runs";
+  // One channel in and out: depthwise. Narrow groups of other kinds would fill a panel with zeros.
+  bool depthwise = w[1] == 1 && w[0] == group;
+  if (group != 1 && !depthwise && (w[1] < 4 || w[0] / group < 4))
+    return "its groups are narrow: " + std::to_string(w[1]) + " channels in, " + std::to_string(w[0] / group) + " out";
+  if (!leadingPads(op))
+    return "auto_pad with a stride, over a size that is known only when the model runs";
+  if (!isAbsent(op.getB()) && !isFloat(op.getB()))
+    return "its bias is not f32";
+  if (llvm::is_contained(dimsOf(op.getY()), DimExpr()))
+    return "a size of its result has no name";
+  return "";
+}
+
+} // namespace
+
+std::optional<SmallVector<int64_t>> leadingPads(Operation *operation) {
+  auto op = cast<ConvOp>(operation);
+  ArrayRef<int64_t> kernel = tensorOf(op.getW()).getShape().drop_front(2);
+  size_t axes = kernel.size();
+  SmallVector<int64_t> pads(axes, 0);
+  if (op.getAutoPad() == "VALID")
+    return pads;
+  if (op.getAutoPad() == "NOTSET") {
+    if (op.getPads() && op.getPads()->size() == 2 * axes)
+      llvm::copy(op.getPads()->take_front(axes), pads.begin());
+    return pads;
+  }
+  // SAME: the pads follow from the size of the axis.
+  ArrayRef<int64_t> x = tensorOf(op.getX()).getShape();
+  bool last = isChannelsLast(op);
+  for (size_t d = 0; d < axes; ++d) {
+    int64_t stride = op.getStrides() ? (*op.getStrides())[d] : 1;
+    int64_t span = (kernel[d] - 1) * (op.getDilations() ? (*op.getDilations())[d] : 1) + 1;
+    int64_t total = span - 1; // of stride 1, whatever the size
+    if (stride != 1) {
+      int64_t size = x[d + (last ? 1 : 2)];
+      if (ShapedType::isDynamic(size))
+        return std::nullopt;
+      total = std::max<int64_t>(0, ((size + stride - 1) / stride - 1) * stride + span - size);
+    }
+    pads[d] = op.getAutoPad() == "SAME_UPPER" ? total / 2 : total - total / 2;
+  }
+  return pads;
+}
+
+SmallVector<int64_t> transposeOrder(Operation *operation) {
+  auto op = cast<TransposeOp>(operation);
+  if (op.getPerm())
+    return SmallVector<int64_t>(*op.getPerm());
+  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, tensorOf(op.getData()).getRank()));
+  std::reverse(order.begin(), order.end());
+  return order;
+}
+
+std::optional<SmallVector<int64_t>> rowAxes(Operation *root) {
+  int64_t rank = tensorOf(root->getOperand(0)) ? tensorOf(root->getOperand(0)).getRank() : 0;
+  auto range = [](int64_t first, int64_t last) { return llvm::to_vector(llvm::seq<int64_t>(first, std::max(first, last))); };
+  auto spatial = [&] { return isChannelsLast(root) ? range(1, rank - 1) : range(2, rank); };
+  using Result = std::optional<SmallVector<int64_t>>;
+  auto softmax = [&](int64_t axis, bool flatten) -> Result {
+    axis += axis < 0 ? rank : 0;
+    if (axis < 0 || axis > rank || (axis == rank && !flatten))
+      return std::nullopt;
+    return flatten ? range(axis, rank) : range(axis, axis + 1);
+  };
+  auto from = [&](int64_t axis) -> Result {
+    axis += axis < 0 ? rank : 0;
+    return axis < 0 || axis >= rank ? Result() : range(axis, rank);
+  };
+  return llvm::TypeSwitch<Operation *, Result>(root)
+      .Case([&](ReduceOp op) -> Result {
+        SmallVector<int64_t> axes;
+        if (!isAbsent(op.getAxes())) {
+          auto values = constantInts(op.getAxes());
+          if (!values)
+            return std::nullopt;
+          axes = *values;
+        }
+        for (int64_t &axis : axes) {
+          axis += axis < 0 ? rank : 0;
+          if (axis < 0 || axis >= rank)
+            return std::nullopt;
+        }
+        llvm::sort(axes);
+        return axes.empty() && !op.getNoopWithEmptyAxes() ? range(0, rank) : axes;
+      })
+      .Case<GlobalAveragePoolOp, GlobalMaxPoolOp, GlobalLpPoolOp, InstanceNormOp>([&](Operation *) -> Result { return spatial(); })
+      .Case<SoftmaxOp, LogSoftmaxOp>([&](auto op) { return softmax(op.getAxis(), op.getFlatten()); })
+      .Case<LayerNormOp, RMSNormOp>([&](auto op) { return from(op.getAxis()); })
+      .Case([&](GroupNormOp) -> Result { return range(1, rank); })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+/// Why an op that combines elements along axes has no kernel.
+static std::string whyNoRows(Operation *root) {
+  SmallVector<DimExpr> x = dimsOf(root->getOperand(0)), y = dimsOf(root->getResult(0));
+  if (llvm::is_contained(x, DimExpr()) || llvm::is_contained(y, DimExpr()))
+    return "a size has no name";
+  if (!rowAxes(root))
+    return "its axes are known only when the model runs";
+  for (Value result : root->getResults().drop_front())
+    if (!result.use_empty())
+      return "its statistics are read too";
+  auto affine = [&](Value value) { return isAbsent(value) || (isFloat(value) && batchFits(dimsOf(value), x)); };
+  bool fits = llvm::TypeSwitch<Operation *, bool>(root)
+      .Case([](GlobalLpPoolOp op) { return op.getP() == 1 || op.getP() == 2; })
+      .Case([&](LayerNormOp op) { return affine(op.getScale()) && affine(op.getB()); })
+      .Case([&](RMSNormOp op) { return affine(op.getScale()); })
+      .Case([](InstanceNormOp op) { return isFloat(op.getScale()) && isFloat(op.getB()); })
+      .Case([&](GroupNormOp op) {
+        auto channels = x[isChannelsLast(op) ? x.size() - 1 : 1].asConstant();
+        auto groups = static_cast<int64_t>(op.getNumGroups());
+        return isFloat(op.getScale()) && isFloat(op.getBias()) && !op.getScalePerGroup() && channels && groups > 0 &&
+               *channels % groups == 0;
+      })
+      .Default(true);
+  return fits ? "" : "its scale, bias, norm or groups are not what the kernel takes";
+}
+
+bool joinsMatMul(Operation *operation, Operation *root) {
+  auto transpose = dyn_cast<TransposeOp>(operation);
+  auto matmul = dyn_cast<MatMulOp>(root);
+  if (!transpose || !matmul || !isFloat(transpose.getData()))
+    return false;
+  SmallVector<int64_t> order = transposeOrder(transpose);
+  bool keepsLast = order.back() == static_cast<int64_t>(order.size()) - 1;
+  if (transpose.getData() == matmul.getY() || !transpose->isBeforeInBlock(matmul))
+    return keepsLast;
+  return transpose.getTransposed() == matmul.getB() ? transpose.getTransposed() != matmul.getA() : keepsLast;
+}
+
+Operation *rootIn(GroupOp group) {
+  Operation *root = nullptr;
+  for (Operation &op : group.getBody().front().without_terminator())
+    if (!isLoopElementwise(&op) && (!root || isa<TransposeOp>(root) || !isa<TransposeOp>(op)))
+      root = &op;
+  return root;
+}
+
+static bool isContraction(Operation *op) { return isa<MatMulOp, GemmOp, ConvOp>(op); }
+static bool isRowOp(Operation *op) {
+  return isa<ReduceOp, GlobalAveragePoolOp, GlobalMaxPoolOp, GlobalLpPoolOp, SoftmaxOp, LogSoftmaxOp, LayerNormOp, RMSNormOp,
+             InstanceNormOp, GroupNormOp>(op);
+}
+
+std::string whyNoKernel(Operation *root) {
+  if (!isContraction(root) && !isRowOp(root))
+    return ("no kernel is generated for " + root->getName().stripDialect()).str();
+  if (!isFloat(root->getResult(0)) || !isFloat(root->getOperand(0)) ||
+      (isContraction(root) && !isFloat(root->getOperand(1))))
+    return "kernels are generated for f32 only";
+  if (isRowOp(root))
+    return whyNoRows(root);
+  return llvm::TypeSwitch<Operation *, std::string>(root).Case<MatMulOp, GemmOp, ConvOp>(
+      [](auto op) { return whyNot(op); });
+}
+
+bool hasKernel(Operation *root) { return (isContraction(root) || isRowOp(root)) && whyNoKernel(root).empty(); }
+
+bool fitsEpilogue(Operation *root, ArrayRef<DimExpr> dims) {
+  SmallVector<DimExpr> result = dimsOf(root->getResult(0));
+  if (!batchFits(dims, result))
+    return false;
+  if (!isa<ConvOp>(root))
+    return true;
+  // A convolution counts the pixels of an image as one axis: an operand moves along all spatial axes, or along none.
+  size_t rank = result.size();
+  unsigned full = 0, still = 0;
+  for (size_t d = 1; d + 1 < rank; ++d) {
+    bool moves = d + dims.size() >= rank && dims[d + dims.size() - rank] == result[d];
+    bool matters = !result[d].isConstant(1);
+    full += moves && matters;
+    still += !moves && matters;
+  }
+  return !full || !still;
+}
+
+} // namespace mopt
