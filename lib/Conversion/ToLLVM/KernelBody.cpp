@@ -298,7 +298,7 @@ Value KernelBody::perLane(kernel::ScalarOp op, ArrayRef<Value> vectors) {
     SmallVector<Scalar> operands;
     for (auto [array, type] : arrays)
       operands.push_back(load(array, loop.getInductionVar(), type));
-    store(result, loop.getInductionVar(), element, scalarOp(op, operands));
+    store(result, loop.getInductionVar(), element, scalarOp(op.getOp(), op.getAttrs(), element, operands));
   }
   if (!element.isInteger(1))
     return LLVM::LoadOp::create(builder, loc, VectorType::get({Code::width}, element), result);
