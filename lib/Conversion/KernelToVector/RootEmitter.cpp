@@ -7,6 +7,7 @@ namespace mopt {
 std::unique_ptr<RootEmitter> makeRootEmitter(Operation *op, PlanView &plan, const Schedule &schedule) {
   return llvm::TypeSwitch<Operation *, std::unique_ptr<RootEmitter>>(op)
       .Case([&](kernel::ConvOp conv) { return emitConv(conv, plan, schedule); })
+      .Case([&](kernel::DepthwiseOp conv) { return emitDepthwise(conv, plan, schedule); })
       .Case([&](kernel::MatMulOp matmul) { return emitMatMul(matmul, plan, schedule); })
       .Case([&](kernel::NormOp norm) { return emitNorm(norm, plan, schedule); })
       .Case([&](kernel::PackOp pack) { return emitPack(pack, plan, schedule); })

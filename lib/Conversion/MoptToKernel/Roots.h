@@ -18,7 +18,9 @@ struct OperandBuilder {
 struct KernelParts {
   Value scale, bias;           // values of the graph that are multiplied and then added first; null for none
   AffineMap scaleMap, biasMap; // null: they broadcast from the right
-  std::function<Operation *(OpBuilder &, ValueRange extras, Value out, ArrayRef<AffineMap> maps)> create;
+  /// `order`: axis i of the result is axis order[i] of `out`; empty: as it is. Only for contractions.
+  std::function<Operation *(OpBuilder &, ValueRange extras, Value out, ArrayRef<AffineMap> maps, ArrayRef<int64_t> order)>
+      create;
 };
 
 /// For a root that hasKernel(). Packs operands before the group.

@@ -153,6 +153,7 @@ void registerBufferization(DialectRegistry &registry) {
     ReferenceOp::attachInterface<KernelModel<ReferenceOp>>(*context);
     MatMulOp::attachInterface<KernelModel<MatMulOp>>(*context);
     ConvOp::attachInterface<KernelModel<ConvOp>>(*context);
+    DepthwiseOp::attachInterface<KernelModel<DepthwiseOp>>(*context);
     NormOp::attachInterface<KernelModel<NormOp>>(*context);
     PackOp::attachInterface<KernelModel<PackOp>>(*context);
     ReduceOp::attachInterface<KernelModel<ReduceOp>>(*context);

@@ -1,5 +1,6 @@
 //===- Kernels.cpp - which roots have a kernel of their own --------------------------------------------------------===//
 #include "mopt/Dialect/Mopt/Contraction.h"
+#include "mopt/Dialect/Mopt/Movement.h"
 #include "mopt/Dialect/Mopt/Mopt.h"
 #include "mopt/Dialect/Mopt/Norm.h"
 #include "mopt/Dialect/Mopt/OpTable.h"
@@ -27,37 +28,62 @@ bool batchFits(ArrayRef<DimExpr> own, ArrayRef<DimExpr> result) {
   return true;
 }
 
-bool matmulHasKernel(MatMulOp op) {
-  SmallVector<DimExpr> a = dimsOf(op.getA()), b = dimsOf(op.getB()), y = dimsOf(op.getY());
-  return a.size() >= 2 && b.size() >= 2 && a.back() && a.back() == b[b.size() - 2] && a[a.size() - 2] &&
-         batchFits(ArrayRef(a).drop_back(2), ArrayRef(y).drop_back(2)) &&
-         batchFits(ArrayRef(b).drop_back(2), ArrayRef(y).drop_back(2)) &&
-         // A matrix that is used for every batch index is packed once.
-         (!isConstant(op.getB()) || tensorOf(op.getB()).getNumElements() > 0);
+/// Why a matrix operand does not fit; empty if it does.
+std::string whyNotMatrix(Value b) {
+  if (isConstant(b) && !tensorOf(b).getNumElements())
+    return "a constant operand is empty";
+  return "";
 }
 
-bool gemmHasKernel(GemmOp op) {
+std::string whyNot(MatMulOp op) {
   SmallVector<DimExpr> a = dimsOf(op.getA()), b = dimsOf(op.getB()), y = dimsOf(op.getY());
-  if (a.size() != 2 || b.size() != 2 || op.getTransA() || op.getAlpha().convertToFloat() != 1 ||
-      op.getBeta().convertToFloat() != 1)
-    return false;
-  if (!a[1] || a[1] != b[op.getTransB() ? 1 : 0] || (isConstant(op.getB()) && !tensorOf(op.getB()).getNumElements()))
-    return false;
-  return isAbsent(op.getC()) || (isFloat(op.getC()) && batchFits(dimsOf(op.getC()), y));
+  if (a.size() < 2 || b.size() < 2)
+    return "an operand is a vector, not a matrix";
+  if (!a.back() || a.back() != b[b.size() - 2])
+    return "the inner sizes are not known to be equal: " + a.back().str() + " and " + b[b.size() - 2].str();
+  if (!batchFits(ArrayRef(a).drop_back(2), ArrayRef(y).drop_back(2)) ||
+      !batchFits(ArrayRef(b).drop_back(2), ArrayRef(y).drop_back(2)))
+    return "whether its batch axes broadcast is known only when the model runs";
+  return whyNotMatrix(op.getB());
 }
 
-bool convHasKernel(ConvOp op) {
-  auto layout = op->getAttrOfType<IntegerAttr>("channels_last");
-  if (!layout || !layout.getInt() || !isConstant(op.getW()))
-    return false;
+std::string whyNot(GemmOp op) {
+  SmallVector<DimExpr> a = dimsOf(op.getA()), b = dimsOf(op.getB()), y = dimsOf(op.getY());
+  if (a.size() != 2 || b.size() != 2)
+    return "an operand is not a matrix";
+  if (op.getTransA())
+    return "A is transposed";
+  if (op.getAlpha().convertToFloat() != 1 || op.getBeta().convertToFloat() != 1)
+    return "alpha or beta is not 1";
+  if (!a[1] || a[1] != b[op.getTransB() ? 1 : 0])
+    return "the inner sizes are not known to be equal";
+  if (!isAbsent(op.getC()) && (!isFloat(op.getC()) || !batchFits(dimsOf(op.getC()), y)))
+    return "whether C broadcasts is known only when the model runs";
+  return whyNotMatrix(op.getB());
+}
+
+std::string whyNot(ConvOp op) {
+  if (!isChannelsLast(op))
+    return "its channels are not the last axis";
+  if (!isConstant(op.getW()) || !tensorOf(op.getW()).getNumElements())
+    return "its weights are not constant";
   ArrayRef<int64_t> w = tensorOf(op.getW()).getShape();
   RankedTensorType x = tensorOf(op.getX()), y = tensorOf(op.getY());
   int64_t group = op.getGroup();
-  // Groups of one channel are depthwise convolutions, which are no matrix products.
-  return x.getRank() >= 3 && !x.isDynamicDim(x.getRank() - 1) && tensorOf(op.getW()).getNumElements() && w[1] * group ==
-         x.getDimSize(x.getRank() - 1) && y.getDimSize(y.getRank() - 1) == w[0] && w[0] % group == 0 &&
-         (group == 1 || (w[1] >= 4 && w[0] / group >= 4)) && leadingPads(op) &&
-         (isAbsent(op.getB()) || isFloat(op.getB())) && !llvm::is_contained(dimsOf(op.getY()), DimExpr());
+  if (x.getRank() < 3 || w[1] * group != x.getDimSize(x.getRank() - 1) || y.getDimSize(y.getRank() - 1) != w[0] ||
+      w[0] % group)
+    return "its number of channels is known only when the model runs";
+  // One channel in and out: depthwise. Narrow groups of other kinds would fill a panel with zeros.
+  bool depthwise = w[1] == 1 && w[0] == group;
+  if (group != 1 && !depthwise && (w[1] < 4 || w[0] / group < 4))
+    return "its groups are narrow: " + std::to_string(w[1]) + " channels in, " + std::to_string(w[0] / group) + " out";
+  if (!leadingPads(op))
+    return "auto_pad with a stride, over a size that is known only when the model runs";
+  if (!isAbsent(op.getB()) && !isFloat(op.getB()))
+    return "its bias is not f32";
+  if (llvm::is_contained(dimsOf(op.getY()), DimExpr()))
+    return "a size of its result has no name";
+  return "";
 }
 
 } // namespace
@@ -76,7 +102,7 @@ std::optional<SmallVector<int64_t>> leadingPads(Operation *operation) {
   }
   // SAME: the pads follow from the size of the axis.
   ArrayRef<int64_t> x = tensorOf(op.getX()).getShape();
-  bool last = op->getAttrOfType<IntegerAttr>("channels_last") && op->getAttrOfType<IntegerAttr>("channels_last").getInt();
+  bool last = isChannelsLast(op);
   for (size_t d = 0; d < axes; ++d) {
     int64_t stride = op.getStrides() ? (*op.getStrides())[d] : 1;
     int64_t span = (kernel[d] - 1) * (op.getDilations() ? (*op.getDilations())[d] : 1) + 1;
@@ -92,10 +118,19 @@ std::optional<SmallVector<int64_t>> leadingPads(Operation *operation) {
   return pads;
 }
 
+SmallVector<int64_t> transposeOrder(Operation *operation) {
+  auto op = cast<TransposeOp>(operation);
+  if (op.getPerm())
+    return SmallVector<int64_t>(*op.getPerm());
+  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, tensorOf(op.getData()).getRank()));
+  std::reverse(order.begin(), order.end());
+  return order;
+}
+
 std::optional<SmallVector<int64_t>> rowAxes(Operation *root) {
   int64_t rank = tensorOf(root->getOperand(0)) ? tensorOf(root->getOperand(0)).getRank() : 0;
   auto range = [](int64_t first, int64_t last) { return llvm::to_vector(llvm::seq<int64_t>(first, std::max(first, last))); };
-  auto spatial = [&] { return channelsLast(root) ? range(1, rank - 1) : range(2, rank); };
+  auto spatial = [&] { return isChannelsLast(root) ? range(1, rank - 1) : range(2, rank); };
   using Result = std::optional<SmallVector<int64_t>>;
   auto softmax = [&](int64_t axis, bool flatten) -> Result {
     axis += axis < 0 ? rank : 0;
@@ -131,45 +166,71 @@ std::optional<SmallVector<int64_t>> rowAxes(Operation *root) {
       .Default([](Operation *) { return std::nullopt; });
 }
 
-bool channelsLast(Operation *op) {
-  auto layout = op->getAttrOfType<IntegerAttr>("channels_last");
-  return layout && layout.getInt();
-}
-
-/// An op whose kernel combines elements along axes.
-static bool rowsHaveKernel(Operation *root) {
+/// Why an op that combines elements along axes has no kernel.
+static std::string whyNoRows(Operation *root) {
   SmallVector<DimExpr> x = dimsOf(root->getOperand(0)), y = dimsOf(root->getResult(0));
-  if (llvm::is_contained(x, DimExpr()) || llvm::is_contained(y, DimExpr()) || !rowAxes(root))
-    return false;
+  if (llvm::is_contained(x, DimExpr()) || llvm::is_contained(y, DimExpr()))
+    return "a size has no name";
+  if (!rowAxes(root))
+    return "its axes are known only when the model runs";
+  for (Value result : root->getResults().drop_front())
+    if (!result.use_empty())
+      return "its statistics are read too";
   auto affine = [&](Value value) { return isAbsent(value) || (isFloat(value) && batchFits(dimsOf(value), x)); };
-  return llvm::TypeSwitch<Operation *, bool>(root)
+  bool fits = llvm::TypeSwitch<Operation *, bool>(root)
       .Case([](GlobalLpPoolOp op) { return op.getP() == 1 || op.getP() == 2; })
       .Case([&](LayerNormOp op) { return affine(op.getScale()) && affine(op.getB()); })
       .Case([&](RMSNormOp op) { return affine(op.getScale()); })
       .Case([](InstanceNormOp op) { return isFloat(op.getScale()) && isFloat(op.getB()); })
       .Case([&](GroupNormOp op) {
-        auto channels = x[channelsLast(op) ? x.size() - 1 : 1].asConstant();
+        auto channels = x[isChannelsLast(op) ? x.size() - 1 : 1].asConstant();
         auto groups = static_cast<int64_t>(op.getNumGroups());
         return isFloat(op.getScale()) && isFloat(op.getBias()) && !op.getScalePerGroup() && channels && groups > 0 &&
                *channels % groups == 0;
       })
       .Default(true);
+  return fits ? "" : "its scale, bias, norm or groups are not what the kernel takes";
 }
 
-bool hasKernel(Operation *root) {
-  if (root->getNumResults() == 0 || root->getNumOperands() == 0 || !isFloat(root->getResult(0)) || !isFloat(root->getOperand(0)))
+bool joinsMatMul(Operation *operation, Operation *root) {
+  auto transpose = dyn_cast<TransposeOp>(operation);
+  auto matmul = dyn_cast<MatMulOp>(root);
+  if (!transpose || !matmul || !isFloat(transpose.getData()))
     return false;
-  for (Value result : root->getResults().drop_front())
-    if (!result.use_empty()) // statistics of a norm
-      return false;
-  return llvm::TypeSwitch<Operation *, bool>(root)
-      .Case([](MatMulOp op) { return isFloat(op.getB()) && matmulHasKernel(op); })
-      .Case([](GemmOp op) { return isFloat(op.getB()) && gemmHasKernel(op); })
-      .Case([](ConvOp op) { return isFloat(op.getW()) && convHasKernel(op); })
-      .Case<ReduceOp, GlobalAveragePoolOp, GlobalMaxPoolOp, GlobalLpPoolOp, SoftmaxOp, LogSoftmaxOp, LayerNormOp, RMSNormOp,
-            InstanceNormOp, GroupNormOp>([](Operation *op) { return rowsHaveKernel(op); })
-      .Default(false);
+  SmallVector<int64_t> order = transposeOrder(transpose);
+  bool keepsLast = order.back() == static_cast<int64_t>(order.size()) - 1;
+  if (transpose.getData() == matmul.getY() || !transpose->isBeforeInBlock(matmul))
+    return keepsLast;
+  return transpose.getTransposed() == matmul.getB() ? transpose.getTransposed() != matmul.getA() : keepsLast;
 }
+
+Operation *rootIn(GroupOp group) {
+  Operation *root = nullptr;
+  for (Operation &op : group.getBody().front().without_terminator())
+    if (!isLoopElementwise(&op) && (!root || isa<TransposeOp>(root) || !isa<TransposeOp>(op)))
+      root = &op;
+  return root;
+}
+
+static bool isContraction(Operation *op) { return isa<MatMulOp, GemmOp, ConvOp>(op); }
+static bool isRowOp(Operation *op) {
+  return isa<ReduceOp, GlobalAveragePoolOp, GlobalMaxPoolOp, GlobalLpPoolOp, SoftmaxOp, LogSoftmaxOp, LayerNormOp, RMSNormOp,
+             InstanceNormOp, GroupNormOp>(op);
+}
+
+std::string whyNoKernel(Operation *root) {
+  if (!isContraction(root) && !isRowOp(root))
+    return ("no kernel is generated for " + root->getName().stripDialect()).str();
+  if (!isFloat(root->getResult(0)) || !isFloat(root->getOperand(0)) ||
+      (isContraction(root) && !isFloat(root->getOperand(1))))
+    return "kernels are generated for f32 only";
+  if (isRowOp(root))
+    return whyNoRows(root);
+  return llvm::TypeSwitch<Operation *, std::string>(root).Case<MatMulOp, GemmOp, ConvOp>(
+      [](auto op) { return whyNot(op); });
+}
+
+bool hasKernel(Operation *root) { return (isContraction(root) || isRowOp(root)) && whyNoKernel(root).empty(); }
 
 bool fitsEpilogue(Operation *root, ArrayRef<DimExpr> dims) {
   SmallVector<DimExpr> result = dimsOf(root->getResult(0));

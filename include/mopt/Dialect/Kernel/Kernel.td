@@ -116,11 +116,13 @@ class Kernel_RootOp<string mnemonic, dag attributes = (ins)>
     }
   }];
 }
-def Kernel_MatMulOp : Kernel_RootOp<"matmul"> {
+def Kernel_MatMulOp : Kernel_RootOp<"matmul", (ins OptionalAttr<DenseI64ArrayAttr>:$a_order,
+                                                  OptionalAttr<DenseI64ArrayAttr>:$y_order)> {
   let summary = "y[...b,m,n] = sum over k of a[...b,m,k] * B[...b,k,n]";
   let description = [{
     B comes in panels: [...b, ceil(n/16), k, 16]. Batch axes broadcast from the right. One accumulator for each element, k
-    ascending.
+    ascending. With `a_order`, axis i of a is axis a_order[i] of its tensor; with `y_order`, axis i of y is axis y_order[i] of
+    the tensor that is written. The last axis stays the last. Maps of extras are over y before that.
   }];
 }
 def Kernel_ConvOp : Kernel_RootOp<"conv", (ins DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
@@ -129,6 +131,14 @@ def Kernel_ConvOp : Kernel_RootOp<"conv", (ins DenseI64ArrayAttr:$kernel, DenseI
   let description = [{
     Weights come in panels: [g, ceil(o/g/16), taps * c/g, 16], taps in row-major order. `pads` are those before the first
     element of each axis. One accumulator for each element: taps ascending, then channels; a tap outside of x adds zeros.
+  }];
+}
+def Kernel_DepthwiseOp : Kernel_RootOp<"depthwise", (ins DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
+                                                        DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$pads)> {
+  let summary = "Convolution of x[n,s...,c] to y[n,s'...,c], each channel by itself";
+  let description = [{
+    Weights come in panels of channels: [ceil(c/16), taps, 16], taps in row-major order. One accumulator for each element,
+    taps ascending; a tap outside of x adds nothing.
   }];
 }
 /// `axes`: ascending numbers of axes of the one input.
@@ -148,8 +158,11 @@ def Kernel_NormOp : Kernel_RowOp<"norm", (ins F32Attr:$epsilon, UnitAttr:$rms, O
 }
 def Kernel_PackOp : Kernel_Op<"pack", [DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "A matrix operand that is not constant, into panels";
-  let description = "b[...,k,n], or b[...,n,k] with `transposed`, to [..., ceil(n/16), k, 16]; missing columns are zeros.";
-  let arguments = (ins TensorOrMemref:$source, TensorOrMemref:$out, UnitAttr:$transposed);
+  let description = [{
+    b[...,k,n] to [..., ceil(n/16), k, 16]; missing columns are zeros. With `order`, axis i of b is axis order[i] of its
+    tensor.
+  }];
+  let arguments = (ins TensorOrMemref:$source, TensorOrMemref:$out, OptionalAttr<DenseI64ArrayAttr>:$order);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
     `ins` `(` $source `:` type($source) `)` `outs` `(` $out `:` type($out) `)` attr-dict (`->` type($results)^)?
