@@ -63,10 +63,11 @@ public:
   Value constantInt(int32_t value);
   Value fma(Value a, Value b, Value c); // fused where the CPU can
 
-  // Control. Bounds are i64.
-  void loop(Value lower, Value upper, Value step, llvm::function_ref<void(Value)> body);
+  // Control. Bounds are i64. `rolled`: the back end must not unroll it; else it unrolls what has few iterations, and then
+  // keeps what several loops load in registers that narrow CPUs do not have.
+  void loop(Value lower, Value upper, Value step, llvm::function_ref<void(Value)> body, bool rolled = false);
   SmallVector<Value> loop(Value lower, Value upper, Value step, ValueRange initial,
-                          llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body);
+                          llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body, bool rolled = false);
   void when(Value condition, llvm::function_ref<void()> body);
   /// Runs the body of the case that `value` equals; each of `cases` once. The last one is taken for granted.
   void choose(Value value, ArrayRef<int64_t> cases, llvm::function_ref<void(int64_t)> body);

@@ -260,7 +260,7 @@ Value RowNest::reduceLine(KernelBody &body, Code &code, ArrayRef<Value> pointers
         next.push_back(combine(code, kind, carried[u], element(cell)));
       }
       return next;
-    });
+    }, /*rolled=*/true);
     Value first = code.loop(most, whole, code.i64(Code::width), sums.front(), [&](Value at, ValueRange carried) {
                         return SmallVector<Value>{combine(code, kind, carried[0], element(cellAt(code, pointers, at, Value(), 0)))};
                       }).front();
@@ -320,7 +320,7 @@ void RowNest::forEach(KernelBody &body, Code &code, const Piece &piece, Element 
     }
     Value size = body.size(line.size), width = code.i64(Code::width);
     Value whole = code.mul(code.div(size, width), width);
-    code.loop(code.i64(0), whole, width, [&](Value at) { one(cellAt(code, pointers, at, Value(), 0)); });
+    code.loop(code.i64(0), whole, width, [&](Value at) { one(cellAt(code, pointers, at, Value(), 0)); }, /*rolled=*/true);
     if (auto known = line.size.asConstant(); known && *known % Code::width == 0)
       return;
     code.loop(whole, size, width, [&](Value at) { one(cellAt(code, pointers, at, code.mask(code.sub(size, at)), 0)); });
