@@ -219,6 +219,8 @@ static bool isRowOp(Operation *op) {
 }
 
 std::string whyNoKernel(Operation *root) {
+  if (const OpRow *row = findOp(root); row && row->kind == OpKind::elementwise)
+    return "whether its operands broadcast is known only when the model runs";
   if (!isContraction(root) && !isRowOp(root))
     return ("no kernel is generated for " + root->getName().stripDialect()).str();
   if (!isFloat(root->getResult(0)) || !isFloat(root->getOperand(0)) ||
