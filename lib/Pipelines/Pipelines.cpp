@@ -32,6 +32,7 @@ void buildNormalized(OpPassManager &pm) {
 }
 
 void buildGrouped(OpPassManager &pm) {
+  pm.addNestedPass<func::FuncOp>(createSliceSplits()); // after fusion: patterns look for splits
   pm.addNestedPass<func::FuncOp>(createFormGroups());
   pm.addNestedPass<func::FuncOp>(createVerifyGrouped());
 }

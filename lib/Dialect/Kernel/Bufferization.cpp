@@ -153,6 +153,10 @@ void registerBufferization(DialectRegistry &registry) {
     ReferenceOp::attachInterface<KernelModel<ReferenceOp>>(*context);
     MatMulOp::attachInterface<KernelModel<MatMulOp>>(*context);
     ConvOp::attachInterface<KernelModel<ConvOp>>(*context);
+    MoveOp::attachInterface<KernelModel<MoveOp>>(*context);
+    PoolOp::attachInterface<KernelModel<PoolOp>>(*context);
+    ConvTransposeOp::attachInterface<KernelModel<ConvTransposeOp>>(*context);
+    ResizeOp::attachInterface<KernelModel<ResizeOp>>(*context);
     PackOp::attachInterface<KernelModel<PackOp>>(*context);
     WeightOp::attachInterface<WeightModel>(*context);
     ViewOp::attachInterface<ViewModel>(*context);

@@ -102,8 +102,8 @@ struct FormGroups : impl::FormGroupsBase<FormGroups> {
         return nullptr;
       for (Value operand : member->getOperands())
         if (Operation *producer = operand.getDefiningOp();
-            producer && producer->getBlock() == last->getBlock() && !inside.contains(producer) && hasKernel(producer) &&
-            dimsOf(producer->getResult(0)) == dimsOf(last->getResult(0)) &&
+            producer && producer->getBlock() == last->getBlock() && !inside.contains(producer) &&
+            dimsOf(producer->getResult(0)) == dimsOf(last->getResult(0)) && hasKernel(producer) && takesEpilogue(producer) &&
             llvm::all_of(producer->getUsers(), [&](Operation *user) { return inside.contains(user); }) &&
             (!best || best->isBeforeInBlock(producer)))
           best = producer;

@@ -2,6 +2,7 @@
 #include "mopt/Dialect/Mopt/Contraction.h"
 #include "mopt/Dialect/Mopt/Mopt.h"
 #include "mopt/Dialect/Mopt/OpTable.h"
+#include "mopt/Dialect/Mopt/Reduction.h"
 #include "mopt/Transforms/Grouping/Grouping.h"
 
 namespace mopt {
@@ -57,7 +58,76 @@ bool convHasKernel(ConvOp op) {
          (isAbsent(op.getB()) || isFloat(op.getB())) && !llvm::is_contained(dimsOf(op.getY()), DimExpr());
 }
 
+/// Windows of the result that do not overlap: a matrix product for each tap.
+bool convTransposeHasKernel(ConvTransposeOp op) {
+  auto layout = op->getAttrOfType<IntegerAttr>("channels_last");
+  if (!layout || !layout.getInt() || !isConstant(op.getW()) || op.getGroup() != 1 || op.getOutputShape() ||
+      (op.getAutoPad() != "NOTSET" && op.getAutoPad() != "VALID"))
+    return false;
+  ArrayRef<int64_t> w = tensorOf(op.getW()).getShape();
+  SmallVector<DimExpr> x = dimsOf(op.getX()), y = dimsOf(op.getY());
+  if (x.size() < 3 || x.size() != w.size() || tensorOf(op.getW()).getNumElements() == 0 || !x.back().isConstant(w[0]) ||
+      !y.back().isConstant(w[1]) || (!isAbsent(op.getB()) && !isFloat(op.getB())))
+    return false;
+  ArrayRef<int64_t> kernel = w.drop_front(2);
+  auto allAre = [](std::optional<ArrayRef<int64_t>> list, int64_t value) {
+    return !list || llvm::all_of(*list, [=](int64_t v) { return v == value; });
+  };
+  SmallVector<int64_t> ones(kernel.size(), 1);
+  if (ArrayRef(op.getStrides().value_or(ones)) != kernel || !allAre(op.getDilations(), 1) || !allAre(op.getOutputPadding(), 0) ||
+      (op.getAutoPad() == "NOTSET" && !allAre(op.getPads(), 0)))
+    return false;
+  for (auto [d, size] : llvm::enumerate(kernel))
+    if (!x[d + 1] || y[d + 1] != x[d + 1] * size)
+      return false;
+  return x[0] && x[0] == y[0];
+}
+
+template <typename Pool> std::optional<PoolWindow> windowOf(Pool op) {
+  SmallVector<DimExpr> x = dimsOf(op.getX()), y = dimsOf(op.getY());
+  if (!isFloat(op.getX()) || !op.getKernelShape() || x.size() < 3 || x.size() > 5 || llvm::is_contained(x, DimExpr()) ||
+      llvm::is_contained(y, DimExpr()))
+    return std::nullopt;
+  size_t axes = x.size() - 2;
+  SmallVector<int64_t> ones(axes, 1);
+  auto layout = op->template getAttrOfType<IntegerAttr>("channels_last");
+  PoolWindow w;
+  w.kernel.assign(op.getKernelShape()->begin(), op.getKernelShape()->end());
+  w.strides.assign(op.getStrides().value_or(ones));
+  w.dilations.assign(op.getDilations().value_or(ones));
+  w.channelsLast = layout && layout.getInt();
+  SmallVector<int64_t> pads(2 * axes, 0);
+  if (op.getAutoPad() == "NOTSET" && op.getPads())
+    pads.assign(op.getPads()->begin(), op.getPads()->end());
+  if (w.kernel.size() != axes || w.strides.size() != axes || w.dilations.size() != axes || pads.size() != 2 * axes)
+    return std::nullopt;
+  for (int64_t pad : pads)
+    w.pads.push_back(DimExpr::constant(op->getContext(), pad));
+  if (op.getAutoPad().starts_with("SAME"))
+    for (size_t d = 0; d < axes; ++d) {
+      size_t axis = d + (w.channelsLast ? 1 : 2);
+      DimExpr total = (y[axis] - 1) * w.strides[d] + ((w.kernel[d] - 1) * w.dilations[d] + 1) - x[axis];
+      total = DimExpr::max(total, DimExpr::constant(op->getContext(), 0));
+      DimExpr less = total.floorDiv(2);
+      w.pads[d] = op.getAutoPad() == "SAME_UPPER" ? less : total - less;
+      w.pads[d + axes] = total - w.pads[d];
+    }
+  if (llvm::is_contained(w.pads, DimExpr()))
+    return std::nullopt;
+  return w;
+}
+
 } // namespace
+
+std::optional<PoolWindow> poolWindow(Operation *pool) {
+  if (auto op = dyn_cast<MaxPoolOp>(pool); op && op.getIndices().use_empty())
+    return windowOf(op);
+  std::optional<PoolWindow> window;
+  if (auto op = dyn_cast<AveragePoolOp>(pool))
+    if ((window = windowOf(op)))
+      window->countPads = op.getCountIncludePad();
+  return window;
+}
 
 std::optional<SmallVector<int64_t>> leadingPads(Operation *operation) {
   auto op = cast<ConvOp>(operation);
@@ -90,6 +160,8 @@ std::optional<SmallVector<int64_t>> leadingPads(Operation *operation) {
 }
 
 bool hasKernel(Operation *root) {
+  if (movesOf(root) || poolWindow(root) || (resizeScales(root) && isFloat(root->getOperand(0))))
+    return true;
   if (root->getNumResults() != 1 || root->getNumOperands() < 2 || !isFloat(root->getResult(0)) ||
       !isFloat(root->getOperand(0)) || !isFloat(root->getOperand(1)))
     return false;
@@ -99,7 +171,17 @@ bool hasKernel(Operation *root) {
     return gemmHasKernel(gemm);
   if (auto conv = dyn_cast<ConvOp>(root))
     return convHasKernel(conv);
+  if (auto conv = dyn_cast<ConvTransposeOp>(root))
+    return convTransposeHasKernel(conv);
   return false;
+}
+
+bool takesEpilogue(Operation *root) {
+  if (!isFloat(root->getResult(0)))
+    return false;
+  // Of several moves each knows its own part of the result only.
+  std::optional<SmallVector<Move>> moves = movesOf(root);
+  return !moves || (moves->size() == 1 && moves->front().sizes == dimsOf(root->getResult(0)));
 }
 
 bool fitsEpilogue(Operation *root, ArrayRef<DimExpr> dims) {
