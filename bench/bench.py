@@ -1,198 +1,202 @@
-"""mopt and onnxruntime on the same models, inputs and threads, in turns.
-
-Each engine runs in a process of its own, so that neither meets the other's threads or allocator; the two take turns of
-a fraction of a second, so that a change of the machine's speed meets both. The ratio is the median of the ratios of
-neighbouring turns. Where these spread, or a fixed piece of work took different times, it says `noisy` instead.
-
-example: ./dev bench magika minilm --threads 1,2 --json bench.json
-"""
+"""./dev bench: chooses cases, prepares engines, measures, writes the report. Rules and turns are in driver.py."""
 
 from __future__ import annotations
 
-import argparse
 import json
-import multiprocessing
 import os
-import platform
-import statistics
 import sys
 import time
 from pathlib import Path
 
-import numpy as np
-
 HERE = Path(__file__).resolve().parent
-sys.path.append(str(HERE.parent / "test" / "support"))
+sys.path.insert(0, str(HERE))
 
-import models
-
-TURNS, TURN_SECONDS = 9, 0.3
-SPREAD_LIMIT = 0.10  # of the middle half of the ratios
+import options as command_line
 
 
-def _mopt(path: str, threads: int):
-    import mopt
+class Progress:
+    """What runs and for how long: on a terminal in one line that is overwritten, elsewhere a line a case and a minute."""
 
-    model = mopt.compile(path, threads=threads)
-    return lambda inputs: model.run(inputs)
+    def __init__(self, total: int) -> None:
+        self.total, self.done, self.begin, self.title, self.last = total, 0, time.monotonic(), "", time.monotonic()
+        self.terminal = sys.stdout.isatty()
 
+    def start(self, title: str) -> None:
+        elapsed = time.monotonic() - self.begin
+        left = f", about {elapsed / self.done * (self.total - self.done) / 60:.0f} min left" if self.done else ""
+        self.title = f"[{self.done + 1}/{self.total}] {title}{left}"
+        self.done += 1
+        if not self.terminal:
+            print(self.title, flush=True)
+        self.show("")
 
-def _onnxruntime(path: str, threads: int):
-    import onnxruntime
+    def show(self, text: str) -> None:
+        if self.terminal:
+            print(f"\r\033[K{self.title} {text}"[:150], end="", flush=True)
 
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.log_severity_level = threads, 3
-    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    return lambda inputs: session.run(None, inputs)
+    def waiting(self, what: str, seconds: float) -> None:
+        if self.terminal and seconds >= 2:
+            self.show(f"{what} {seconds:.0f} s")
+        elif not self.terminal and time.monotonic() - self.last >= 60:
+            self.last = time.monotonic()
+            print(f"   {what}: {seconds:.0f} s", flush=True)
 
-
-ENGINES = {"mopt": _mopt, "onnxruntime": _onnxruntime}
-
-
-def serve(engine: str, path: str, threads: int, connection) -> None:
-    """Answers (inputs, seconds) with the times of the runs in microseconds and the peak memory in MB."""
-    import resource
-
-    begin = time.perf_counter()
-    try:
-        run = ENGINES[engine](path, threads)
-    except Exception as error:
-        connection.send(f"{type(error).__name__}: {error}")
-        return
-    connection.send(time.perf_counter() - begin)
-    while (task := connection.recv()) is not None:
-        inputs, seconds = task
-        times, end = [], time.perf_counter() + seconds
-        while not times or time.perf_counter() < end:
-            start = time.perf_counter_ns()
-            run(inputs)
-            times.append((time.perf_counter_ns() - start) / 1000)
-        connection.send((times, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024))
+    def clear(self) -> None:
+        if self.terminal:
+            print("\r\033[K", end="", flush=True)
 
 
-class Engine:
-    def __init__(self, name: str, path: Path, threads: int) -> None:
-        context = multiprocessing.get_context("spawn")
-        self.name, (self.connection, child) = name, context.Pipe()
-        self.process = context.Process(target=serve, args=(name, str(path), threads, child), daemon=True)
-        self.process.start()
-        child.close()
-        ready = self.receive(300)
-        if isinstance(ready, str):
-            raise RuntimeError(f"{name}: {ready}")
-        self.start_seconds, self.times, self.memory = ready, [], 0.0
+class Bench:
+    def __init__(self, options, installed: dict[str, str]) -> None:
+        import driver
+        import machine
 
-    def receive(self, timeout: float):
+        self.options, self.driver, self.machine = options, driver, machine
+        self.effort = driver.QUICK if options.quick else driver.Effort()
+        self.cores = machine.usable_cores()
+        self.folder = options.output
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.peers: dict[str, dict] = {}
+        for name in options.peers:
+            reason = installed.get(name, "")
+            self.peers[name] = {"status": "skipped" if reason else "ok", "reason": reason}
+        self.heat = machine.heat_count()
+        self.report = {"format": 2, "quick": options.quick, "machine": machine.description() | {"before": machine.state()},
+                       "effort": vars(self.effort), "peers": self.peers, "overhead": {}, "cases": []}  # fmt: skip
+
+    def alive(self) -> list[str]:
+        return [name for name, peer in self.peers.items() if peer["status"] == "ok"]
+
+    def worker(self, name: str):
+        log = self.folder / "log" / f"{name}.log"
+        return self.driver.Worker(name, HERE / "peers" / f"{name}.py", log, self.effort, self.progress.waiting)
+
+    def hot(self) -> bool:
+        before, self.heat = self.heat, self.machine.heat_count()
+        return before is not None and self.heat is not None and self.heat > before
+
+    def check_peers(self) -> None:
+        """Starts each once: one that cannot even be imported is skipped everywhere, with one reason."""
+        for name in self.alive():
+            worker = self.worker(name)
+            try:
+                self.peers[name] |= worker.ask("start", 1, self.cores[:1])
+            except self.driver.PeerError as error:
+                self.peers[name] |= {"status": "skipped", "reason": str(error)}
+            finally:
+                worker.end()
+
+    def run(self, cases) -> dict:
+        self.progress = Progress(len(cases) + 1)
+        (self.folder / "log").mkdir(exist_ok=True)
+        for log in (self.folder / "log").glob("*.log"):
+            log.unlink()
+        self.progress.start("engines and the cost of a call")
+        self.check_peers()
+        self.calibrator = self.machine.Calibrator(self.folder, self.cores)
         try:
-            if self.connection.poll(timeout):
-                return self.connection.recv()
-        except EOFError:
-            raise RuntimeError(f"{self.name}: its process ended with {self.process.exitcode}") from None
-        raise RuntimeError(f"{self.name}: no answer in {timeout:.0f} s")
+            self.calibrator.sample()
+            self.measure_overhead()
+            for case in cases:
+                self.progress.start(case.name)
+                self.measure(case)
+        finally:
+            self.report["calibrations"] = self.calibrator.records
+            self.calibrator.end()
+            self.report["machine"]["after"] = self.machine.state()
+            self.progress.clear()
+        return self.report
 
-    def turn(self, inputs: dict[str, np.ndarray], seconds: float) -> float:
-        self.connection.send((inputs, seconds))
-        times, self.memory = self.receive(120)
-        self.times += times
-        return statistics.median(times)
+    def measure_overhead(self) -> None:
+        import cases
+        from peer import Work
 
-    def end(self) -> None:
-        self.process.kill()
-        self.process.join()
+        model = self.folder / f"{cases.OVERHEAD}.onnx"
+        inputs = cases.overhead_model(model)
+        ready = self.prepare(Work(model, inputs, True), cases.OVERHEAD)
+        run = self.one(ready, inputs, 1, 1)
+        self.report["overhead"] = run["peers"]
 
+    def prepare(self, work, name: str) -> dict[str, dict]:
+        return self.driver.prepare(self.alive(), self.worker, work, self.folder / "artifacts" / name, self.cores)
 
-def fixed_work() -> float:
-    begin = time.perf_counter()
-    total = 0
-    for i in range(200_000):
-        total += i * i
-    return time.perf_counter() - begin
+    def measure(self, case) -> None:
+        import cases
+        import report
+        from peer import Work
 
+        inputs = cases.in_model_order(case.path(), case.inputs())
+        ready = self.prepare(Work(case.path(), inputs, case.static), case.name)
+        row = {"case": case.name, "model": case.model, "static": case.static,
+               "shapes": {name: list(value.shape) for name, value in inputs.items()}, "runs": [], "callers": [],
+               "prepared": {name: {key: value for key, value in found.items() if key != "files"}
+                            for name, found in ready.items()}}  # fmt: skip
+        self.report["cases"].append(row)
+        for threads in self.options.threads:
+            row["runs"].append(self.one(ready, inputs, threads, 1))
+            self.progress.clear()
+            print(report.run_lines(row, row["runs"][-1]), flush=True)
+        for callers in self.options.callers:
+            row["callers"].append(self.one(ready, inputs, 1, callers, rates=True))
+            self.progress.clear()
+            print(report.caller_lines(row, row["callers"][-1]), flush=True)
 
-def measure(name: str, threads: int, inputs: dict[str, np.ndarray]) -> dict:
-    engines = []
-    try:
-        engines = [Engine(engine, models.path_of(name), threads) for engine in ENGINES]
-        for engine in engines:
-            engine.turn(inputs, TURN_SECONDS)  # warm
-            engine.times.clear()
-        ratios, work = [], [fixed_work()]
-        for index in range(TURNS):
-            order = engines if index % 2 == 0 else engines[::-1]
-            medians = {engine.name: engine.turn(inputs, TURN_SECONDS) for engine in order}
-            ratios.append(medians["onnxruntime"] / medians["mopt"])
-            work.append(fixed_work())
-    finally:
-        for engine in engines:
-            engine.end()
-    low, _, high = statistics.quantiles(ratios, n=4)
-    ratio = statistics.median(ratios)
-    steady = (high - low) / ratio <= SPREAD_LIMIT and max(work) / min(work) <= 1.25
-    return {
-        "model": name,
-        "shapes": {key: list(value.shape) for key, value in inputs.items()},
-        "threads": threads,
-        "verdict": "ok" if steady else "noisy",
-        "speedup": round(ratio, 3) if steady else None,
-        "ratios": [round(value, 3) for value in ratios],
-        "engines": {
-            engine.name: {
-                "runs": len(engine.times),
-                "median_us": round(statistics.median(engine.times), 1),
-                "p10_us": round(float(np.percentile(engine.times, 10)), 1),
-                "start_ms": round(engine.start_seconds * 1000, 1),
-                "process_mb": round(engine.memory, 1),
-            }
-            for engine in engines
-        },
-    }
+    def one(self, ready: dict[str, dict], inputs, threads: int, callers: int, rates: bool = False) -> dict:
+        """One contest. Several threads or callers only where the calibration says before and after that the cores are
+        free."""
+        result = {"threads": threads, "callers": callers, "measured": True, "reason": "", "peers": {}}
+        wide = threads * callers > 1
+        if wide and (reason := self.not_free(threads)):
+            return result | {"measured": False, "reason": reason}
+        contest = self.driver.Contest(self.effort)
+        contest.results = {name: dict(found) for name, found in ready.items() if found["verdict"] != "ok"}
+        files = {name: found["files"] for name, found in ready.items() if found["verdict"] == "ok"}
+        what = f"{callers} callers" if rates else f"{threads} threads"
+        try:
+            contest.load(files, self.worker, inputs, threads, callers, self.cores[: threads * callers])
+            measure = contest.run_callers if rates else contest.run
+            result["peers"] = measure(self.hot, lambda index: self.progress.show(f"{what}, round {index + 1}"))
+        finally:
+            contest.end()
+        if wide and (reason := self.not_free(threads)):
+            return result | {"measured": False, "reason": reason, "peers": {}}
+        for name, found in ready.items():
+            if name in result["peers"] and found["verdict"] == "ok":
+                result["peers"][name]["artifact_bytes"] = found["bytes"]
+        return result
 
-
-def print_row(row: dict) -> None:
-    ours, theirs = row["engines"]["mopt"], row["engines"]["onnxruntime"]
-    shape = "x".join(str(size) for size in next(iter(row["shapes"].values())))
-    speedup = f"{row['speedup']:.2f}" if row["speedup"] else row["verdict"]
-    print(f"{row['model']:20} {shape:>14} {row['threads']:3} {ours['median_us']:11.1f} {ours['p10_us']:11.1f} "
-          f"{theirs['median_us']:11.1f} {theirs['p10_us']:11.1f} {speedup:>8} {ours['process_mb']:7.0f} {theirs['process_mb']:7.0f}",
-          flush=True)  # fmt: skip
+    def not_free(self, threads: int) -> str:
+        if threads > len(self.cores):
+            return f"{threads} threads, {len(self.cores)} cores"
+        return self.calibrator.sample()["reason"]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        prog="./dev bench", description=__doc__.split("\n\n")[0], epilog=__doc__.splitlines()[-1]
-    )
-    parser.add_argument(
-        "models", nargs="*", metavar="MODEL", help=f"default: those that are at hand of {' '.join(models.SHAPES)}"
-    )
-    parser.add_argument("--threads", default="1", metavar="N,N", help="(default: %(default)s)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers")
-    options = parser.parse_args()
-    unknown = [name for name in options.models if name not in models.SHAPES]
-    if unknown:
-        parser.error(f"there is no model {unknown[0]}")
-    names = options.models or [name for name in models.SHAPES if models.path_of(name).is_file()]
-    print(f"{'':39}{'mopt us':>12}{'':12}{'onnxruntime us':>24}{'':9}{'MB':>8}")
-    print(
-        f"{'model':20} {'shape':>14} {'thr':>3} {'median':>11} {'p10':>11} {'median':>11} {'p10':>11} {'speedup':>8} {'mopt':>7} {'ort':>7}"
-    )
-    rows, failed = [], False
-    for name in names:
-        sets = models.inputs_of(name)
-        for threads in (int(count) for count in options.threads.split(",")):
-            for inputs in (sets[0], sets[-1]):
-                try:
-                    rows.append(measure(name, threads, inputs))
-                    print_row(rows[-1])
-                except RuntimeError as error:
-                    failed = True
-                    print(f"{name:20} {error}", flush=True)
-    print("speedup: onnxruntime's time divided by mopt's, so more than 1 means that mopt is faster. Memory is of the whole "
-          "process,\nwith Python; mopt's includes the compiler.")  # fmt: skip
-    if options.json:
-        machine = {"processor": platform.processor() or platform.machine(), "processors": len(os.sched_getaffinity(0)),
-                   "load": os.getloadavg()[0]}  # fmt: skip
-        options.json.write_text(json.dumps({"format": 1, "machine": machine, "rows": rows}, indent=2) + "\n")
-    return 1 if failed else 0
+    options = command_line.parse()
+    import cases
+    import report
+
+    try:
+        chosen = cases.chosen(options.models, options.quick)
+    except ValueError as error:
+        command_line.parser().error(str(error))
+    missing = [case.name for case in chosen if not case.path().is_file()]
+    if missing:
+        print(f"./dev bench: the model of {missing[0]} is missing; build/venv/bin/python tools/fetch_models.py fetches it",
+              file=sys.stderr)  # fmt: skip
+        return 1
+    installed = json.loads(os.environ.get("MOPT_BENCH_PEERS") or "{}")
+    bench = Bench(options, installed)
+    try:
+        bench.run(chosen)
+    finally:
+        # Also what was measured before Ctrl-C.
+        paths = report.write(bench.report, bench.folder)
+    print(report.closing(bench.report))
+    print("\n".join(f"wrote {path}" for path in paths))
+    broken = [run for case in bench.report["cases"] for run in case["runs"] + case["callers"]
+              if run["peers"].get("mopt", {}).get("verdict") in ("failed", "differs", "unsupported")]  # fmt: skip
+    return 1 if broken else 0
 
 
 if __name__ == "__main__":

@@ -213,8 +213,9 @@ FailureOr<SmallVector<Type>> Interpreter::resultTypes(Operation *op, ArrayRef<Te
   return types;
 }
 
-int64_t workUnits(Operation *op, ArrayRef<int64_t> dims) {
+int64_t workUnits(Operation *op, ArrayRef<int64_t> stored) {
   const OpRow *row = findOp(op);
+  SmallVector<int64_t> dims = isChannelsLast(op) ? channelsFirst(stored) : SmallVector<int64_t>(stored);
   int64_t rank = dims.size(), axis = 0;
   auto product = [&](int64_t from, int64_t to) {
     int64_t n = 1;
@@ -265,6 +266,13 @@ static mopt_tensor describe(const TensorData &tensor) {
   return t;
 }
 
+/// The same memory with its axes in the order N, C, spatial... .
+static void putChannelsSecond(mopt_tensor &t) {
+  SmallVector<int64_t> dims = channelsFirst(ArrayRef(t.dims, t.rank)), strides = channelsFirst(ArrayRef(t.strides, t.rank));
+  llvm::copy(dims, t.dims);
+  llvm::copy(strides, t.strides);
+}
+
 static const char *describeStatus(int32_t status) {
   switch (status) {
   case MOPT_STEP_INDEX:
@@ -290,6 +298,10 @@ LogicalResult Interpreter::run(Operation *op, ArrayRef<TensorData> operands, Arr
   for (const TensorData &tensor : results) {
     out.push_back(describe(tensor));
     packed |= TensorData::bits(tensor.dtype) % 8 != 0;
+  }
+  if (isChannelsLast(op)) {
+    putChannelsSecond(in[0]);
+    putChannelsSecond(out[0]);
   }
   int64_t units = workUnits(op, results.empty() ? ArrayRef<int64_t>() : results[0].dims);
   // In pieces only because a deadline cannot interrupt a function. Elements that share a byte belong to one piece.

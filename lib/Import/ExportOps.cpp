@@ -105,6 +105,10 @@ bool NodeWriter::canWrite(Operation *op, int opset, std::string &reason) {
     reason = "it is no op of a graph";
     return false;
   }
+  if (isChannelsLast(op)) {
+    reason = "its channels are the last axis, which ONNX cannot say; export a phase before the layout is chosen";
+    return false;
+  }
   if (findWriter(op, opset))
     return true;
   const OnnxRow *range = rangeFor(op, *row, opset);

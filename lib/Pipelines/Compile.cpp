@@ -40,7 +40,7 @@ public:
     std::optional<unsigned> last = findPhase(options.toPhase);
     if (!last)
       return refuse("MOPT-C010: there is no phase '" + options.toPhase + "'; phases are " + phaseNames());
-    static constexpr llvm::StringLiteral kinds[] = {"so", "obj", "llvm", "asm", "mlir"};
+    static constexpr llvm::StringLiteral kinds[] = {"so", "obj", "llvm", "asm", "mlir", "plan"};
     if (!llvm::is_contained(kinds, options.emit))
       return refuse("MOPT-C011: cannot emit '" + options.emit + "'; possible are so, obj, llvm, asm, mlir");
     std::string reason;
@@ -103,8 +103,12 @@ private:
   CompileStatus generate(const TargetSpec &target) {
     Plan plan;
     OwningOpRef<ModuleOp> code;
-    if (failed(buildPlan(module, scheduleFor(target.cpuBits), plan, code)))
+    const Schedule &schedule = scheduleFor(target.cpuBits);
+    if (failed(buildPlan(module, schedule, plan, code)))
       return CompileStatus::internalFault;
+    explain(plan, schedule);
+    if (options.emit == "plan")
+      return CompileStatus::ok;
     PassManager pm(module.getContext());
     pm.enableVerifier(options.verifyEach);
     pm.addPass(createSCFToControlFlowPass());
@@ -146,6 +150,18 @@ private:
       report.phases.push_back({std::string("package: ") + name, ms});
     finish("package");
     return CompileStatus::ok;
+  }
+
+  void explain(const Plan &plan, const Schedule &schedule) {
+    double total = 0;
+    for (const PlanStep &from : plan.steps) {
+      CompileReport::Step step{from.name, from.root, from.nodes, from.generated, from.why, from.assumedMacs, from.assumedBytes,
+                               estimateNs(schedule, from.assumedMacs, from.assumedBytes, from.generated)};
+      total += step.share;
+      report.plan.push_back(std::move(step));
+    }
+    for (CompileReport::Step &step : report.plan)
+      step.share /= total;
   }
 
   void describe(const Plan &plan) {
@@ -212,6 +228,25 @@ std::string toJson(const CompileReport &report) {
                             {"code_bytes", static_cast<int64_t>(report.codeBytes)},
                             {"file_bytes", static_cast<int64_t>(report.fileBytes)},
                             {"arena_bytes", report.arenaBytes}};
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << llvm::formatv("{0:2}", llvm::json::Value(std::move(object))) << "\n";
+  return text;
+}
+
+std::string explanationJson(const CompileReport &report) {
+  llvm::json::Array steps;
+  for (const CompileReport::Step &step : report.plan)
+    steps.push_back(llvm::json::Object{{"name", step.name},
+                                       {"root", step.root},
+                                       {"nodes", llvm::json::Array(step.nodes)},
+                                       {"code", step.generated ? "generated" : "reference"},
+                                       {"why", step.why},
+                                       {"macs", step.macs},
+                                       {"bytes", step.bytes},
+                                       {"estimated_share", step.share}});
+  llvm::json::Object object{
+      {"format", 1}, {"triple", report.triple}, {"cpu", report.cpu}, {"steps", std::move(steps)}};
   std::string text;
   llvm::raw_string_ostream os(text);
   os << llvm::formatv("{0:2}", llvm::json::Value(std::move(object))) << "\n";

@@ -28,11 +28,14 @@ void buildNormalized(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createFoldConstants());
   pm.addPass(createCSEPass());
+  pm.addPass(createFoldScale()); // what it folds are constants only now
   pm.addPass(createCanonicalizerPass());
 }
 
 void buildGrouped(OpPassManager &pm) {
-  pm.addNestedPass<func::FuncOp>(createSliceSplits()); // after fusion: patterns look for splits
+  pm.addNestedPass<func::FuncOp>(createSliceSplits()); // patterns before it look for splits
+  pm.addPass(createChooseLayout()); // last of the graph: patterns before it read images as ONNX has them
+  pm.addPass(createCanonicalizerPass()); // transposes that move no element become views
   pm.addNestedPass<func::FuncOp>(createFormGroups());
   pm.addNestedPass<func::FuncOp>(createVerifyGrouped());
 }

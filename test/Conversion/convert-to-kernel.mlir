@@ -15,7 +15,7 @@
 // CHECK: kernel.scalar "add"
 // CHECK: kernel.scalar "relu"
 // CHECK: mopt.group "reduction"
-// CHECK: kernel.reference "softmax"
+// CHECK: kernel.softmax ins(
 // CHECK: bufferization.materialize_in_destination {{.*}} in restrict writable %[[OUT]]
 
 // The last group writes into the caller's buffer: one allocation, no copy.

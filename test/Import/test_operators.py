@@ -307,3 +307,20 @@ def test_deterministic(tmp_path):
     for name in ("a", "b"):
         assert mopt("export", tmp_path / "in.onnx", "-o", tmp_path / f"{name}.onnx")[0] == 0
     assert (tmp_path / "a.onnx").read_bytes() == (tmp_path / "b.onnx").read_bytes()
+
+
+def test_channels_last_has_no_onnx_form(tmp_path):
+    """Layouts are chosen below what ONNX can say: such a module is refused, not written with another meaning."""
+    (tmp_path / "x.mlir").write_text("""
+func.func @main(%x: tensor<1x8x8x3xf32>) -> tensor<1x1x1x3xf32> {
+  %0 = mopt.global_average_pool %x {channels_last = 1 : i64} : (tensor<1x8x8x3xf32>) -> tensor<1x1x1x3xf32>
+  return %0 : tensor<1x1x1x3xf32>
+}""")
+    line = refused("I028", "export", tmp_path / "x.mlir", "-o", tmp_path / "x.onnx", output=tmp_path / "x.onnx")
+    assert "channels are the last axis" in line
+
+
+def test_channels_last_is_no_attribute_of_a_file(tmp_path):
+    nodes = [node("GlobalAveragePool", channels_last=1)]
+    onnx.save(model(nodes, [value("x", (1, 8, 8, 3))], [value("y", None)]), tmp_path / "x.onnx")
+    refused("I018", "import", tmp_path / "x.onnx", "-o", tmp_path / "x.mlir", output=tmp_path / "x.mlir")

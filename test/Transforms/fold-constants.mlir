@@ -113,3 +113,53 @@ func.func @view(%x: tensor<4xf32>) -> tensor<2x2xi32> {
   %r = mopt.reshape %d, %s : (tensor<4xi32>, tensor<2xi64>) -> tensor<2x2xi32>
   return %r : tensor<2x2xi32>
 }
+
+// -----
+
+// Sizes of the result that are known need no shape to be computed: 0 keeps an axis.
+// CHECK-LABEL: func.func @heads
+// CHECK-NOT: mopt.shape
+// CHECK: %[[C:.*]] = mopt.constant {value = dense<[0, 0, 12, 32]> : tensor<4xi64>}
+// CHECK: mopt.reshape %arg0, %[[C]]
+func.func @heads(%x: tensor<?x?x384xf32, #mopt.dims<[b, s, 384]>>) -> tensor<?x?x12x32xf32, #mopt.dims<[b, s, 12, 32]>> {
+  %shape = mopt.shape %x : (tensor<?x?x384xf32, #mopt.dims<[b, s, 384]>>) -> tensor<3xi64>
+  %at = mopt.constant {value = dense<[0, 1]> : tensor<2xi64>} : tensor<2xi64>
+  %bs = mopt.gather %shape, %at {axis = 0 : i64} : (tensor<3xi64>, tensor<2xi64>) -> tensor<2xi64>
+  %rest = mopt.constant {value = dense<[12, 32]> : tensor<2xi64>} : tensor<2xi64>
+  %to = mopt.concat %bs, %rest {axis = 0 : i64} : (tensor<2xi64>, tensor<2xi64>) -> tensor<4xi64>
+  %y = mopt.reshape %x, %to : (tensor<?x?x384xf32, #mopt.dims<[b, s, 384]>>, tensor<4xi64>) -> tensor<?x?x12x32xf32, #mopt.dims<[b, s, 12, 32]>>
+  return %y : tensor<?x?x12x32xf32, #mopt.dims<[b, s, 12, 32]>>
+}
+
+// -----
+
+// One axis that is not an axis of the operand is what is left.
+// CHECK-LABEL: func.func @merged
+// CHECK: %[[C:.*]] = mopt.constant {value = dense<[-1, 4]> : tensor<2xi64>}
+// CHECK: mopt.reshape %arg0, %[[C]]
+func.func @merged(%x: tensor<?x?x4xf32, #mopt.dims<[b, s, 4]>>) -> tensor<?x4xf32, #mopt.dims<[b * s, 4]>> {
+  %shape = mopt.shape %x : (tensor<?x?x4xf32, #mopt.dims<[b, s, 4]>>) -> tensor<3xi64>
+  %b = mopt.constant {value = dense<[0]> : tensor<1xi64>} : tensor<1xi64>
+  %s = mopt.constant {value = dense<[1]> : tensor<1xi64>} : tensor<1xi64>
+  %rows = mopt.gather %shape, %b {axis = 0 : i64} : (tensor<3xi64>, tensor<1xi64>) -> tensor<1xi64>
+  %columns = mopt.gather %shape, %s {axis = 0 : i64} : (tensor<3xi64>, tensor<1xi64>) -> tensor<1xi64>
+  %all = mopt.mul %rows, %columns : (tensor<1xi64>, tensor<1xi64>) -> tensor<1xi64>
+  %four = mopt.constant {value = dense<[4]> : tensor<1xi64>} : tensor<1xi64>
+  %to = mopt.concat %all, %four {axis = 0 : i64} : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
+  %y = mopt.reshape %x, %to : (tensor<?x?x4xf32, #mopt.dims<[b, s, 4]>>, tensor<2xi64>) -> tensor<?x4xf32, #mopt.dims<[b * s, 4]>>
+  return %y : tensor<?x4xf32, #mopt.dims<[b * s, 4]>>
+}
+
+// -----
+
+// The count of elements must be provably the same.
+// CHECK-LABEL: func.func @other_count
+// CHECK: mopt.shape
+// CHECK: mopt.reshape
+func.func @other_count(%x: tensor<?x4xf32, #mopt.dims<[b, 4]>>, %z: tensor<?xf32, #mopt.dims<[c]>>) -> tensor<?x2xf32, #mopt.dims<[c, 2]>> {
+  %c = mopt.shape %z : (tensor<?xf32, #mopt.dims<[c]>>) -> tensor<1xi64>
+  %two = mopt.constant {value = dense<[2]> : tensor<1xi64>} : tensor<1xi64>
+  %to = mopt.concat %c, %two {axis = 0 : i64} : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
+  %y = mopt.reshape %x, %to : (tensor<?x4xf32, #mopt.dims<[b, 4]>>, tensor<2xi64>) -> tensor<?x2xf32, #mopt.dims<[c, 2]>>
+  return %y : tensor<?x2xf32, #mopt.dims<[c, 2]>>
+}

@@ -15,7 +15,7 @@ def path_of(name: str) -> Path:
     return ROOT / "test" / "models" / "fashion_resnet.onnx" if name == "fashion_resnet" else FOLDER / f"{name}.onnx"
 
 
-def _tokens(random: np.random.Generator, batch: int, length: int) -> dict[str, np.ndarray]:
+def tokens(random: np.random.Generator, batch: int, length: int) -> dict[str, np.ndarray]:
     mask = np.ones((batch, length), np.int64)
     for row in range(batch):  # rows of different length, as a padded batch has them
         mask[row, max(1, length - row * length // (2 * batch)) :] = 0
@@ -26,7 +26,7 @@ def _tokens(random: np.random.Generator, batch: int, length: int) -> dict[str, n
     }
 
 
-def _reaction(random: np.random.Generator, length: int) -> dict[str, np.ndarray]:
+def reaction(random: np.random.Generator, length: int) -> dict[str, np.ndarray]:
     return {
         "atoms": random.integers(0, 121, (1, length)),
         "neighbors": random.integers(0, 17, (1, length)),
@@ -35,18 +35,18 @@ def _reaction(random: np.random.Generator, length: int) -> dict[str, np.ndarray]
     }
 
 
-def _bytes(random: np.random.Generator, batch: int) -> dict[str, np.ndarray]:
+def file_bytes(random: np.random.Generator, batch: int) -> dict[str, np.ndarray]:
     """Every second row ends early, as the bytes of a small file do."""
     values = random.integers(0, 256, (batch, 2048), np.int32)
     values[::2, 700:1500] = 256
     return {"bytes": values}
 
 
-def _floats(name: str, random: np.random.Generator, *shape: int, low: float = -1, high: float = 1) -> dict[str, np.ndarray]:
+def floats(name: str, random: np.random.Generator, *shape: int, low: float = -1, high: float = 1) -> dict[str, np.ndarray]:
     return {name: random.uniform(low, high, shape).astype(np.float32)}
 
 
-def _page(random: np.random.Generator, batch: int, height: int, width: int) -> dict[str, np.ndarray]:
+def page(random: np.random.Generator, batch: int, height: int, width: int) -> dict[str, np.ndarray]:
     """Dark strokes in lines on white, which a text detector answers: on noise all its outputs are below 1e-6, where
     onnxruntime's sigmoid is off by 1e-7 and nothing can be compared."""
     x = np.ones((batch, 1, height, width), np.float32)
@@ -64,17 +64,17 @@ def _page(random: np.random.Generator, batch: int, height: int, width: int) -> d
 
 # name: one function of a random generator a shape. The first has one row; the last is the largest.
 SHAPES = {
-    "fashion_resnet": [lambda r, n=n: _floats("x", r, n, 1, 28, 28, low=0) for n in (1, 3, 16)],
-    "magika": [lambda r, n=n: _bytes(r, n) for n in (1, 2, 7)],
-    "mtcnn_pnet": [lambda r, s=s: _floats("input_1", r, *s, 3) for s in ((1, 12, 12), (2, 37, 50), (1, 64, 81))],
-    "mtcnn_rnet": [lambda r, n=n: _floats("input_2", r, n, 24, 24, 3) for n in (1, 3, 10)],
-    "mtcnn_onet": [lambda r, n=n: _floats("input_3", r, n, 48, 48, 3) for n in (1, 3, 5)],
-    "ppocr_cls": [lambda r, n=n: _floats("x", r, n, 3, 48, 192) for n in (1, 2, 6)],
-    "ppocr_det": [lambda r, s=s: _page(r, *s) for s in ((1, 64, 64), (2, 96, 160), (1, 160, 224))],
-    "mobilenetv2": [lambda r, n=n: _floats("x", r, n, 3, 224, 224, low=-2, high=2) for n in (1, 2, 3)],
-    "mobilenetv2_folded": [lambda r, n=n: _floats("x", r, n, 3, 224, 224, low=-2, high=2) for n in (1, 2, 3)],
-    "minilm": [lambda r, s=s: _tokens(r, *s) for s in ((1, 7), (3, 16), (2, 65))],
-    "rxnmap": [lambda r, n=n: _reaction(r, n) for n in (5, 24, 61)],
+    "fashion_resnet": [lambda r, n=n: floats("x", r, n, 1, 28, 28, low=0) for n in (1, 3, 16)],
+    "magika": [lambda r, n=n: file_bytes(r, n) for n in (1, 2, 7)],
+    "mtcnn_pnet": [lambda r, s=s: floats("input_1", r, *s, 3) for s in ((1, 12, 12), (2, 37, 50), (1, 64, 81))],
+    "mtcnn_rnet": [lambda r, n=n: floats("input_2", r, n, 24, 24, 3) for n in (1, 3, 10)],
+    "mtcnn_onet": [lambda r, n=n: floats("input_3", r, n, 48, 48, 3) for n in (1, 3, 5)],
+    "ppocr_cls": [lambda r, n=n: floats("x", r, n, 3, 48, 192) for n in (1, 2, 6)],
+    "ppocr_det": [lambda r, s=s: page(r, *s) for s in ((1, 64, 64), (2, 96, 160), (1, 160, 224))],
+    "mobilenetv2": [lambda r, n=n: floats("x", r, n, 3, 224, 224, low=-2, high=2) for n in (1, 2, 3)],
+    "mobilenetv2_folded": [lambda r, n=n: floats("x", r, n, 3, 224, 224, low=-2, high=2) for n in (1, 2, 3)],
+    "minilm": [lambda r, s=s: tokens(r, *s) for s in ((1, 7), (3, 16), (2, 65))],
+    "rxnmap": [lambda r, n=n: reaction(r, n) for n in (5, 24, 61)],
 }
 
 # Input axes that are a batch: each row alone must give the bits that it gives among others.

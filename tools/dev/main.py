@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import sys
 
-from common import BUILD, ROOT, Failure, run, say, venv_python
+from common import BUILD, ROOT, Failure, environment, run, say, venv_python
 
 COMMANDS = """commands
   demo          set up, build, compile a real model, label files of this repository with it
   test          set up, build, run all fast tests         --full: the slow ones too; --only STAGE...
   setup         install what is missing, nothing else     --full: what test --full needs too
   build         build tools and tests                     ./dev build mopt-opt: one target
-  bench         mopt and onnxruntime side by side         ./dev bench magika --threads 1,2
+  bench         mopt and other engines side by side       ./dev bench magika --threads 1,2; --quick
   conformance   ONNX's own backend tests                  --update: enlarge the list of passes
   docs          write the generated pages                 --check: only say which are out of date
   format        format all files                          --check: only say which are not
@@ -99,7 +100,6 @@ def _demo(arguments: list[str]) -> int:
 
 def _script(path: str, timeout: float, *targets: str):
     def handler(arguments: list[str]) -> int:
-        from common import environment
         from environment import setup
 
         from build import build
@@ -113,6 +113,23 @@ def _script(path: str, timeout: float, *targets: str):
         return run([venv_python(), ROOT / path, *arguments], path, timeout, env=env, fail=False)
 
     return handler
+
+
+def _bench(arguments: list[str]) -> int:
+    import peers
+    from environment import setup
+
+    from build import build
+
+    sys.path.append(str(ROOT / "bench"))
+    import options
+
+    chosen = options.parse(arguments)  # before minutes of building: a wrong word ends here, and --help
+    setup(quiet=True)
+    build("mopt", "mopt-compiler", "mopt_rt_shared")
+    failed = peers.install(chosen.peers)
+    env = environment(MOPT_BENCH_PEERS=json.dumps(failed))
+    return run([peers.python(), ROOT / "bench" / "bench.py", *arguments], "bench", 6 * 3600, env=env, fail=False)
 
 
 def _docs(arguments: list[str]) -> int:
@@ -163,7 +180,7 @@ HANDLERS = {
     "test": _test,
     "setup": _setup,
     "build": _build,
-    "bench": _script("bench/bench.py", 7200),
+    "bench": _bench,
     "conformance": _script("test/conformance/run.py", 7200),
     "docs": _docs,
     "format": _format,

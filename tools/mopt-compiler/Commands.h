@@ -16,6 +16,7 @@ namespace mopt::tool {
 enum Status { Right = 0, InternalFault = 1, BadInput = 2, GoalMissed = 3 };
 
 void addCompile(CLI::App &app, int &status);
+void addExplain(CLI::App &app, int &status);
 void addImport(CLI::App &app, int &status);
 void addExport(CLI::App &app, int &status);
 void addInspect(CLI::App &app, int &status);

@@ -74,6 +74,7 @@ int main(int argc, char **argv) {
   int status = Right;
   addCompile(app, status);
   addImport(app, status);
+  addExplain(app, status);
   addExport(app, status);
   addInspect(app, status);
   addInterpret(app, status);

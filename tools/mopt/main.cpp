@@ -11,6 +11,7 @@ using namespace mopt::tool;
 static const char *const compilerCommands[][2] = {
     {"import", "Read an ONNX model into mopt's IR:        mopt import model.onnx -o model.mlir"},
     {"compile", "Make an artifact:                         mopt compile model.onnx -o model.so"},
+    {"explain", "Say what became of each op, and why:     mopt explain model.onnx --shape x=1x3x224x224"},
     {"export", "Write mopt's IR as ONNX:                  mopt export model.mlir -o model.onnx"},
     {"verify", "Compare every pass with the model before: mopt verify model.onnx --inputs in.npz"}};
 
@@ -47,7 +48,7 @@ static void checkCommand(int argc, char **argv) {
     if (std::strcmp(argv[1], word) == 0)
       return;
   throw Failure(InputFault, "MOPT-T000: there is no command '" + printable(argv[1], 60) +
-                                "'; commands are run, bench, inspect, import, compile, export, verify (mopt --help)");
+                                "'; commands are run, bench, inspect, import, compile, explain, export, verify (mopt --help)");
 }
 
 int main(int argc, char **argv) {

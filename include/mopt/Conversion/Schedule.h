@@ -14,7 +14,11 @@ struct Schedule {
   uint64_t cpu;                  // mopt_cpu bits a CPU must have
   unsigned panels;               // panels of a tile at most
   std::array<unsigned, 4> rows;  // rows of a tile, by its panels less one
+  double macsPerNs;              // of one core at its limit, for estimates in reports
 };
+
+/// Estimate of the time of a step on one core, ns: for shares in reports, never for decisions that have been measured.
+double estimateNs(const Schedule &schedule, int64_t macs, int64_t bytes, bool generated);
 
 /// The row for a CPU with these mopt_cpu bits.
 const Schedule &scheduleFor(uint64_t cpuBits);

@@ -39,6 +39,10 @@ struct PlanStep {
   std::vector<int32_t> operands; // read ones first, written ones last
   uint32_t written = 1, flags = 0;
   mopt_size chunks = 1, macs = 0, bytes = 0;
+  // For reports, not for the table. Sizes that are symbols count as 16.
+  std::string root = {}, why = {}; // the group's, and why it is as it is
+  bool generated = false; // a kernel of its own or a loop, not a reference function
+  int64_t assumedMacs = 0, assumedBytes = 0;
 };
 struct PlanPort {
   std::string name;
@@ -51,7 +55,7 @@ struct PlanPort {
 struct PlanWeight {
   uint64_t offset = 0;
   llvm::ArrayRef<uint8_t> bytes;
-  std::function<void(uint8_t *)> make; // if set: writes `made` bytes; `bytes` is unused
+  std::function<void(uint8_t *)> make = {}; // if set: writes `made` bytes; `bytes` is unused
   uint64_t made = 0;
   uint64_t size() const { return make ? made : bytes.size(); }
 };

@@ -14,7 +14,8 @@ struct CompileOptions {
   std::string triple;           // empty: this machine
   std::string cpu;              // empty: native here, a baseline elsewhere; see TargetSpec
   std::string toPhase = "llvm"; // stop after this phase
-  std::string emit = "so";      // so, obj, llvm, asm, mlir (step functions); nothing is written before phase llvm
+  /// so, obj, llvm, asm, mlir (step functions), plan (nothing: for the report); nothing is written before phase llvm.
+  std::string emit = "so";
   std::string output;           // path
   bool verifyEach = true;       // run MLIR's verifier after every pass
   std::vector<std::pair<std::string, std::string>> recorded; // options to keep in the manifest, no paths
@@ -27,6 +28,16 @@ struct CompileReport {
     std::string name;
     double milliseconds = 0;
   };
+  /// A step of the plan, for `mopt explain`.
+  struct Step {
+    std::string name, root; // "matmul+add"; contraction, conv, none (elementwise), ...
+    std::vector<std::string> nodes;
+    bool generated = false; // code of its own, not a reference function
+    std::string why;        // why not, or why it is not in the epilogue of the step before; empty: nothing to say
+    int64_t macs = 0, bytes = 0;
+    double share = 0; // of the time of a run on one core, estimated
+  };
+  std::vector<Step> plan;
   std::vector<PhaseTime> phases; // "package: ..." are parts of "package"
   uint64_t steps = 0, functions = 0, buffers = 0, symbols = 0;
   uint64_t weightBytes = 0, codeBytes = 0, fileBytes = 0;
@@ -42,6 +53,8 @@ CompileStatus compile(ModuleOp module, const CompileOptions &options, CompileRep
 
 /// The report as JSON with sorted keys.
 std::string toJson(const CompileReport &report);
+/// What became of the model's ops, as JSON with sorted keys (docs/explain.md).
+std::string explanationJson(const CompileReport &report);
 
 } // namespace mopt
 #endif

@@ -11,6 +11,18 @@ def BindShapes : Pass<"mopt-bind-shapes", "::mlir::ModuleOp"> {
   }];
   let options = [ListOption<"shapes", "shapes", "std::string", "NAME=SIZExSIZE..., '?' keeps an axis">];
 }
+def ChooseLayout : Pass<"mopt-choose-layout", "::mlir::ModuleOp"> {
+  let summary = "Lets images lie channels last where convolutions gain from it";
+  let description = [{
+    Convolutions run fastest on N, spatial..., C. Ops that can run either way (the spatial ones by their attribute
+    `channels_last`, others by their axes) are divided into those that do and those that stay by a minimum cut: a value that
+    one side makes and the other reads costs twice its bytes; a convolution that stays costs what it would gain, a byte for
+    four multiply-adds and half of what it reads and writes. So a chain of ops changes as a whole, with one transpose where
+    it begins and ends, a transpose of the model that undoes one of these vanishes, and a convolution that is not worth its
+    two transposes stays. A transpose that moves only axes of size 1 costs nothing. Constants are moved here, once.
+  }];
+  let statistics = [Statistic<"numPlaced", "placed", "Ops that run channels last">];
+}
 def FoldConstants : Pass<"mopt-fold-constants", "::mlir::ModuleOp"> {
   let summary = "Evaluates what does not depend on inputs";
   let description = [{
@@ -27,6 +39,20 @@ def FoldConstants : Pass<"mopt-fold-constants", "::mlir::ModuleOp"> {
   ];
   let statistics = [Statistic<"numFolded", "folded", "Values replaced by constants">,
                     Statistic<"numRemoved", "removed", "Ops without uses that were removed">];
+}
+def FoldScale : Pass<"mopt-fold-scale", "::mlir::ModuleOp"> {
+  let summary = "Moves scales and shifts of channels into weights";
+  let description = [{
+    `batch_norm` (inference form), and `mul`, `div`, `add`, `sub` by a constant per output channel, directly after `conv`,
+    `conv_transpose`, `gemm` or `matmul` with constant weights, become part of the weights and the bias; a shift after
+    `matmul`, which has no bias, stays an `add`. Products are taken in double and rounded once. It is refused where the
+    result has another reader, where the weights have one (they would lie in memory twice), where a weight would become
+    infinite, and in half precision. A `batch_norm` that is left becomes `mul` and `add` by constants. A `pad` with zeros
+    whose readers are all convolutions becomes their padding. Reads and writes each weight once.
+  }];
+  let statistics = [Statistic<"numFolded", "folded", "Ops that became part of weights">,
+                    Statistic<"numRewritten", "rewritten", "Batch norms that became mul and add">,
+                    Statistic<"numPads", "pads", "Pads that became padding of convolutions">];
 }
 def InferShapes : Pass<"mopt-infer-shapes", "::mlir::func::FuncOp"> {
   let summary = "Recomputes every result type by the shape rules";

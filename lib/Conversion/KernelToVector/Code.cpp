@@ -121,7 +121,7 @@ Value Code::stack(LLVM::LLVMFuncOp function, int64_t bytes, int64_t alignment) {
 }
 
 Value Code::splat(Value scalar) {
-  Value undefined = LLVM::PoisonOp::create(builder, loc, vector());
+  Value undefined = LLVM::PoisonOp::create(builder, loc, VectorType::get({width}, scalar.getType()));
   Value zero = LLVM::ConstantOp::create(builder, loc, builder.getI32Type(), builder.getI32IntegerAttr(0));
   Value first = LLVM::InsertElementOp::create(builder, loc, undefined, scalar, zero);
   return LLVM::ShuffleVectorOp::create(builder, loc, first, undefined, SmallVector<int32_t>(width, 0));

@@ -2,13 +2,18 @@
 //
 // For each tap of the kernel, a row of the left operand is the channels of one pixel of x, or zeros where the tap is outside.
 // The table of those rows costs a few instructions for each row and tap, no copy of x and no border in memory; see
-// docs/rationale/rows-by-table.md.
+// docs/rationale/rows-by-table.md. Taps that lie side by side in memory (the last axis without dilation) are one tap with
+// their channels one after the other, a run: fewer pointers and a longer inner loop, which matters for few channels. Only a
+// pixel at an end of the row has a run that is partly outside; it is copied, with zeros, into a strip on the stack.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "TileNest.h"
 
 namespace mopt {
 namespace {
+
+/// Floats of a run at most: longer ones gain nothing, and strips take stack.
+constexpr int64_t maxRun = 128;
 
 class Conv : public TileNest {
 public:
@@ -19,13 +24,19 @@ public:
     group = op.getGroup();
     channels = *xDims.back().asConstant();
     int64_t outputs = *yDims.back().asConstant();
-    k = constant(channels / group);
+    int64_t run = 1;
+    if (group == 1 && op.getDilations().back() == 1 && op.getKernel().back() * channels <= maxRun)
+      run = op.getKernel().back();
+    merged = run > 1;
+    k = constant(channels / group * run);
     n = constant(outputs / group);
     m = elementCount(ArrayRef(yDims).drop_front().drop_back(), context);
     int64_t taps = 1;
     for (int64_t size : op.getKernel())
       taps *= size;
     panelStep = constant(taps * (channels / group) * Code::width);
+    taps /= run;
+    stripBytes = merged ? channels * run * int64_t(sizeof(float)) : 0;
     batch = {yDims.front(), constant(group)};
     SmallVector<DimExpr> xStrides = rowMajorStrides(xDims, context), yStrides = rowMajorStrides(yDims, context);
     a = {op.getInputs()[0], {xStrides.front(), k}, constant(0), true};
@@ -54,7 +65,12 @@ protected:
     return group == 1 ? Value() : code.mul(position[1], code.i64(*n.asConstant()));
   }
 
-  void fillTable(KernelBody &body, Code &code, Value table, ValueRange position, Value first, Value rows) override {
+  void start(KernelBody &body, Code &code) override {
+    if (merged)
+      strips = code.stack(body.function, blockTiles * TileNest::taps * tableRows * stripBytes);
+  }
+
+  void fillTable(KernelBody &body, Code &code, Value table, Value tile, ValueRange position, Value first, Value rows) override {
     unsigned axes = conv.getKernel().size();
     ArrayRef<int64_t> kernel = conv.getKernel(), strides = conv.getStrides(), dilations = conv.getDilations(),
                       pads = conv.getPads();
@@ -69,6 +85,9 @@ protected:
       steps[d] = step;
       step = code.mul(step, body.size(xDims[d + 1]));
     }
+    Value tileStrips;
+    if (merged)
+      tileStrips = code.at(strips, code.mul(tile, code.i64(TileNest::taps * tableRows * *k.asConstant())));
     // Position of the first row, then counted up.
     SmallVector<Value> at(axes);
     Value rest = first;
@@ -81,7 +100,8 @@ protected:
       SmallVector<Value> origin;
       for (unsigned d = 0; d < axes; ++d)
         origin.push_back(code.sub(code.mul(carried[d], code.i64(strides[d])), code.i64(pads[d])));
-      taps(body, code, kernel, dilations, origin, steps, zeros, 0, x, Value(), code.atPointer(table, row));
+      tapsOf(body, code, kernel, dilations, origin, steps, zeros, 0, x, Value(), code.atPointer(table, row),
+             merged ? code.at(tileStrips, code.mul(row, code.i64(*k.asConstant()))) : Value());
       SmallVector<Value> next(carried);
       Value carry = code.i64(1);
       for (unsigned d = axes; d-- > 0;) {
@@ -100,24 +120,28 @@ protected:
 
 private:
   /// Stores the pointers of all taps from axis `d` on. `inside`: whether the outer axes are inside of x; null: yes.
-  void taps(KernelBody &body, Code &code, ArrayRef<int64_t> kernel, ArrayRef<int64_t> dilations, ArrayRef<Value> origin,
-            ArrayRef<Value> steps, Value zeros, unsigned d, Value pointer, Value inside, Value entry) {
+  void tapsOf(KernelBody &body, Code &code, ArrayRef<int64_t> kernel, ArrayRef<int64_t> dilations, ArrayRef<Value> origin,
+              ArrayRef<Value> steps, Value zeros, unsigned d, Value pointer, Value inside, Value entry, Value strip) {
     if (d == kernel.size()) {
       code.storePointer(inside ? code.select(inside, pointer, zeros) : pointer, entry);
       return;
     }
+    if (merged && d + 1 == kernel.size())
+      return run(body, code, origin[d], kernel[d], zeros, pointer, inside, entry, strip, xDims[d + 1]);
     int64_t below = 1;
     for (int64_t size : kernel.drop_front(d + 1))
       below *= size;
-    // One loop per axis but the last, which is unrolled where it is short.
+    if (merged)
+      below /= kernel.back();
     auto tap = [&](Value index) {
       Value coordinate = code.add(origin[d], code.mul(index, code.i64(dilations[d])));
-      // One unsigned comparison for both ends.
-      Value within = arith::CmpIOp::create(code.builder, code.loc, arith::CmpIPredicate::ult, coordinate, body.size(xDims[d + 1]));
-      taps(body, code, kernel, dilations, origin, steps, zeros, d + 1, code.at(pointer, code.mul(coordinate, steps[d])),
-           inside ? code.both(inside, within) : within,
-           code.atPointer(entry, code.mul(index, code.i64(below * tableRows))));
+      Value within = isInside(body, code, coordinate, xDims[d + 1]);
+      Value step = code.mul(index, code.i64(below * tableRows));
+      tapsOf(body, code, kernel, dilations, origin, steps, zeros, d + 1, code.at(pointer, code.mul(coordinate, steps[d])),
+             inside ? code.both(inside, within) : within, code.atPointer(entry, step),
+             merged ? code.at(strip, code.mul(step, code.i64(*k.asConstant()))) : Value());
     };
+    // One loop per axis but the last, which is unrolled where it is short.
     if (d + 1 == kernel.size() && kernel[d] <= 8)
       for (int64_t i = 0; i < kernel[d]; ++i)
         tap(code.i64(i));
@@ -125,9 +149,38 @@ private:
       code.loop(code.i64(0), code.i64(kernel[d]), code.i64(1), tap);
   }
 
+  /// One unsigned comparison for both ends.
+  Value isInside(KernelBody &body, Code &code, Value coordinate, DimExpr dim) {
+    return arith::CmpIOp::create(code.builder, code.loc, arith::CmpIPredicate::ult, coordinate, body.size(dim));
+  }
+
+  /// The taps of the last axis as one: in x where all are inside, in the strip where some are.
+  void run(KernelBody &body, Code &code, Value origin, int64_t length, Value zeros, Value row, Value inside, Value entry,
+           Value strip, DimExpr dim) {
+    Value first = code.at(row, code.mul(origin, code.i64(channels)));
+    Value whole = code.both(isInside(body, code, origin, dim),
+                            isInside(body, code, code.add(origin, code.i64(length - 1)), dim));
+    Value there = inside ? inside : arith::ConstantOp::create(code.builder, code.loc, code.builder.getBoolAttr(true));
+    code.storePointer(code.select(there, code.select(whole, first, strip), zeros), entry);
+    Value no = arith::ConstantOp::create(code.builder, code.loc, code.builder.getBoolAttr(false));
+    code.when(code.both(there, code.equal(whole, no)), [&] {
+      code.loop(code.i64(0), code.i64(length), code.i64(1), [&](Value tap) {
+        Value coordinate = code.add(origin, tap);
+        Value from = code.select(isInside(body, code, coordinate, dim), code.at(row, code.mul(coordinate, code.i64(channels))), zeros);
+        Value to = code.at(strip, code.mul(tap, code.i64(channels)));
+        for (int64_t c = 0; c < channels; c += Code::width) {
+          Value mask = channels - c < Code::width ? code.mask(code.i64(channels - c)) : Value();
+          code.store(code.load(code.at(from, c), mask), code.at(to, c), mask);
+        }
+      });
+    });
+  }
+
   kernel::ConvOp conv;
   SmallVector<DimExpr> xDims, yDims;
   int64_t group = 1, channels = 0;
+  bool merged = false; // taps of the last axis are one
+  Value strips;
 };
 
 } // namespace

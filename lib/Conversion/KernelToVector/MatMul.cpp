@@ -7,15 +7,16 @@ namespace {
 class MatMul : public TileNest {
 public:
   MatMul(kernel::MatMulOp op, PlanView &plan, const Schedule &schedule) : TileNest(op, plan, schedule) {
-    BufferView av = plan.view(op.getInputs()[0]), bv = plan.view(op.getInputs()[1]), yv = plan.view(op.getOuts()[0]);
+    Axes av = axesOf(op.getInputs()[0], op.getAOrder()), bv = axesOf(op.getInputs()[1], std::nullopt),
+         yv = axesOf(op.getOuts()[0], op.getYOrder());
     unsigned rank = yv.dims.size(), outer = rank - 2;
     m = yv.dims[rank - 2];
     n = yv.dims[rank - 1];
     k = av.dims.back();
     panelStep = k * Code::width;
-    a = aligned(op.getInputs()[0], av.dims, 2, yv.dims);
-    y = aligned(op.getOuts()[0], yv.dims, 2, yv.dims);
-    b = aligned(op.getInputs()[1], bv.dims, 3, yv.dims);
+    a = aligned(op.getInputs()[0], av, 2, yv.dims);
+    y = aligned(op.getOuts()[0], yv, 2, yv.dims);
+    b = aligned(op.getInputs()[1], bv, 3, yv.dims);
     b.rowStride = constant(0);
     for (auto [memref, map] : llvm::zip_equal(op.getExtras(), op.getExtraMaps()))
       extras.push_back(mapped(memref, map));
@@ -35,14 +36,29 @@ public:
 private:
   bool joins(const Operand &operand) const { return operand.batchStrides.back() == operand.rowStride * m; }
 
+  struct Axes {
+    SmallVector<DimExpr> dims, strides;
+  };
+  /// Axes of a tensor in another order than it lies in.
+  Axes axesOf(Value memref, std::optional<ArrayRef<int64_t>> order) {
+    SmallVector<DimExpr> dims = plan.view(memref).dims, strides = rowMajorStrides(dims, context);
+    if (!order)
+      return {dims, strides};
+    Axes axes;
+    for (int64_t axis : *order) {
+      axes.dims.push_back(dims[axis]);
+      axes.strides.push_back(strides[axis]);
+    }
+    return axes;
+  }
+
   /// Strides of an operand whose axes before the last `inner` are batch axes, aligned with those of y from the right.
-  Operand aligned(Value memref, ArrayRef<DimExpr> dims, unsigned inner, ArrayRef<DimExpr> result) {
-    SmallVector<DimExpr> strides = rowMajorStrides(dims, context);
-    unsigned outer = result.size() - 2, own = dims.size() - inner;
-    Operand operand{memref, SmallVector<DimExpr>(outer, constant(0)), strides[own], true};
+  Operand aligned(Value memref, const Axes &axes, unsigned inner, ArrayRef<DimExpr> result) {
+    unsigned outer = result.size() - 2, own = axes.dims.size() - inner;
+    Operand operand{memref, SmallVector<DimExpr>(outer, constant(0)), axes.strides[own], true};
     for (unsigned d = 0; d < own; ++d)
-      if (dims[d] == result[outer - own + d] && !dims[d].isConstant(1))
-        operand.batchStrides[outer - own + d] = strides[d];
+      if (axes.dims[d] == result[outer - own + d] && !axes.dims[d].isConstant(1))
+        operand.batchStrides[outer - own + d] = axes.strides[d];
     return operand;
   }
 

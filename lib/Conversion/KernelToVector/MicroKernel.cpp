@@ -13,12 +13,22 @@ namespace {
 
 constexpr int64_t unroll = 4;
 
+/// The first 8 of 16 floats, and back.
+Value narrow(Code &code, Value vector) {
+  return LLVM::ShuffleVectorOp::create(code.builder, code.loc, vector, vector, SmallVector<int32_t>{0, 1, 2, 3, 4, 5, 6, 7});
+}
+Value widen(Code &code, Value half) {
+  SmallVector<int32_t> lanes(Code::width, -1);
+  std::iota(lanes.begin(), lanes.begin() + 8, 0);
+  return LLVM::ShuffleVectorOp::create(code.builder, code.loc, half, half, lanes);
+}
+
 } // namespace
 
 LLVM::LLVMFuncOp MicroKernels::get(TileShape shape) {
-  std::string key = llvm::formatv("tile_{0}x{1}{2}{3}|{4}|{5}|", shape.rows, shape.panels,
-                                  access == RowAccess::table ? "_table" : "", shape.masked ? "_masked" : "",
-                                  access == RowAccess::table ? tableRows : 0, epilogue.text());
+  std::string key = llvm::formatv("tile_{0}x{1}{2}{3}|{4}|{5}|{6}|", shape.rows, shape.panels,
+                                  access == RowAccess::table ? "_table" : "", shape.half ? "_half" : shape.masked ? "_masked" : "",
+                                  access == RowAccess::table ? tableRows : 0, depth, epilogue.text());
   for (ExtraAccess extra : extras)
     key += extra.rows ? extra.columns ? "f" : "r" : extra.columns ? "c" : "s";
   return emitter.shared(key, StringRef(key).split('|').first, [&](LLVM::LLVMFuncOp function) { emit(function, shape); }, [&] {
@@ -39,6 +49,13 @@ void MicroKernels::emit(LLVM::LLVMFuncOp function, TileShape shape) {
   const unsigned rows = shape.rows, panels = shape.panels;
 
   SmallVector<Value> sums(rows * panels, code.constant(0));
+  VectorType eight = VectorType::get({8}, code.f32());
+  auto isHalf = [&](unsigned p) { return shape.half && p + 1 == panels; };
+  if (shape.half) {
+    Value zero = arith::ConstantOp::create(code.builder, code.loc, DenseElementsAttr::get(eight, 0.0f));
+    for (unsigned r = 0; r < rows; ++r)
+      sums[r * panels + panels - 1] = zero;
+  }
   // Adds the products of one run of k to the sums.
   auto run = [&](ArrayRef<Value> rowPointers, Value panel, ValueRange initial) {
     SmallVector<Value> panelPointers;
@@ -47,15 +64,25 @@ void MicroKernels::emit(LLVM::LLVMFuncOp function, TileShape shape) {
     auto step = [&](Value at, SmallVector<Value> sums) {
       SmallVector<Value> columns;
       Value scaled = code.mul(at, code.i64(Code::width));
-      for (Value pointer : panelPointers)
-        columns.push_back(code.load(code.at(pointer, scaled)));
+      for (auto [p, pointer] : llvm::enumerate(panelPointers)) {
+        Value address = code.at(pointer, scaled);
+        columns.push_back(isHalf(p) ? LLVM::LoadOp::create(code.builder, code.loc, eight, address, 4).getResult()
+                                    : code.load(address));
+      }
       for (unsigned r = 0; r < rows; ++r) {
         Value element = code.splat(code.loadScalar(code.at(rowPointers[r], at)));
         for (unsigned p = 0; p < panels; ++p)
-          sums[r * panels + p] = code.fma(element, columns[p], sums[r * panels + p]);
+          sums[r * panels + p] =
+              code.fma(isHalf(p) ? narrow(code, element) : element, columns[p], sums[r * panels + p]);
       }
       return sums;
     };
+    if (depth) {
+      SmallVector<Value> sums(initial);
+      for (int64_t at = 0; at < depth; ++at)
+        sums = step(code.i64(at), sums);
+      return sums;
+    }
     Value whole = code.sub(k, code.rem(k, code.i64(unroll)));
     SmallVector<Value> most =
         code.loop(code.i64(0), whole, code.i64(unroll), initial, [&](Value at, ValueRange carried) {
@@ -83,6 +110,8 @@ void MicroKernels::emit(LLVM::LLVMFuncOp function, TileShape shape) {
     });
   }
 
+  for (unsigned r = 0; r < rows && shape.half; ++r)
+    sums[r * panels + panels - 1] = widen(code, sums[r * panels + panels - 1]);
   Value mask = shape.masked ? code.mask(argument(7)) : Value();
   auto finish = [&](Value r, unsigned p, Value sum) {
     Value lanes = p + 1 == panels ? mask : Value();

@@ -10,6 +10,7 @@ namespace mopt {
 struct TileShape {
   unsigned rows, panels;
   bool masked; // the last panel has fewer than 16 columns to store
+  bool half;   // it has at most 8: half of its products are not computed
 };
 
 /// What the rows of the left operand are: equally spaced, or a table of pointers [tap][tableRows].
@@ -25,9 +26,11 @@ struct ExtraAccess {
 /// b: first panel; panelStep floats between panels. y: yStep floats between rows. columns: stored in the last panel.
 class MicroKernels {
 public:
+  /// `depth`: k where it is small and known; the code is then straight. 0: any k.
   MicroKernels(StepEmitter &emitter, Epilogue epilogue, SmallVector<ExtraAccess> extras, RowAccess access,
-               unsigned tableRows)
-      : emitter(emitter), epilogue(epilogue), extras(std::move(extras)), access(access), tableRows(tableRows) {}
+               unsigned tableRows, int64_t depth)
+      : emitter(emitter), epilogue(epilogue), extras(std::move(extras)), access(access), tableRows(tableRows),
+        depth(depth) {}
   LLVM::LLVMFuncOp get(TileShape shape);
 
 private:
@@ -37,6 +40,7 @@ private:
   SmallVector<ExtraAccess> extras;
   RowAccess access;
   unsigned tableRows;
+  int64_t depth;
 };
 
 } // namespace mopt

@@ -1,6 +1,7 @@
 //===- Schedule.cpp - schedule rows -------------------------------------------------------------------------------===//
 #include "mopt/Conversion/Schedule.h"
 #include "mopt/Runtime/mopt_abi.h"
+#include <algorithm>
 
 namespace mopt {
 namespace {
@@ -10,13 +11,22 @@ namespace {
 // registers with row pointers (65 % of peak instead of 100 %). AVX2 has 16 of half a panel: 6 * 2 + 2 + 1. NEON has 32 of a
 // quarter: 6 * 4 + 4 + 1. SSE has 16 of a quarter: 2 * 4 + 4 + 1.
 const Schedule rows[] = {
-    {"avx512", MOPT_CPU_X86_64_V4, 4, {8, 8, 8, 6}},
-    {"avx2", MOPT_CPU_AVX2 | MOPT_CPU_FMA, 1, {6, 0, 0, 0}},
-    {"neon", MOPT_CPU_NEON, 1, {6, 0, 0, 0}},
-    {"sse", 0, 1, {2, 0, 0, 0}},
+    {"avx512", MOPT_CPU_X86_64_V4, 4, {8, 8, 8, 6}, 58},
+    {"avx2", MOPT_CPU_AVX2 | MOPT_CPU_FMA, 1, {6, 0, 0, 0}, 50},
+    {"neon", MOPT_CPU_NEON, 1, {6, 0, 0, 0}, 16},
+    {"sse", 0, 1, {2, 0, 0, 0}, 12},
 };
 
+// Measured on reference functions of whole models: what they cost compared with generated code, and bytes of the second
+// and third level of cache in a ns.
+constexpr double referenceFactor = 15, bytesPerNs = 25, stepNs = 300;
+
 } // namespace
+
+double estimateNs(const Schedule &schedule, int64_t macs, int64_t bytes, bool generated) {
+  double work = std::max(macs / schedule.macsPerNs, bytes / bytesPerNs);
+  return stepNs + work * (generated ? 1 : referenceFactor);
+}
 
 const Schedule &scheduleFor(uint64_t cpuBits) {
   for (const Schedule &row : rows)

@@ -7,10 +7,12 @@ namespace {
 /// Floats of a that a block of rows may have, so that they stay in the first two levels of cache (64 KB).
 constexpr int64_t blockFloats = 1 << 14;
 constexpr int64_t maxBlockTiles = 8;
-/// Stack that a table of row pointers may take, bytes.
-constexpr int64_t maxTableBytes = 16 << 10;
+/// Stack that a table of row pointers and its strips may take, bytes.
+constexpr int64_t maxTableBytes = 32 << 10;
 /// Column blocks that are made even where there are many rows of them: with few rows they are what threads share.
 constexpr int64_t wantedColumnBlocks = 4;
+/// k up to which a tile's code has no loop over it: 24 multiply-adds a step are 3 KB of code.
+constexpr int64_t maxStraightDepth = 12;
 /// Multiply-adds that a column block of one row tile has at least.
 constexpr int64_t minBlockWork = 1 << 14;
 
@@ -31,7 +33,7 @@ void TileNest::finish(RowAccess rowAccess, int64_t numTaps) {
   int64_t depth = k.asConstant().value_or(256) * taps;
   blockTiles = std::clamp<int64_t>(blockFloats / std::max<int64_t>(1, depth * tileRows), 1, maxBlockTiles);
   if (access == RowAccess::table)
-    blockTiles = std::clamp<int64_t>(maxTableBytes / (8 * taps * tileRows), 1, blockTiles);
+    blockTiles = std::clamp<int64_t>(maxTableBytes / ((8 + stripBytes) * taps * tileRows), 1, blockTiles);
   tiles = m.ceilDiv(tileRows);
   rowBlocks = tiles.ceilDiv(blockTiles);
   int64_t tileColumns = tilePanels * Code::width;
@@ -66,10 +68,12 @@ void TileNest::finish(RowAccess rowAccess, int64_t numTaps) {
 }
 
 void TileNest::emit(KernelBody &body) {
-  kernels.emplace(body.emitter, epilogue, extraAccess, access, tableRows);
+  int64_t depth = k.asConstant().value_or(0);
+  kernels.emplace(body.emitter, epilogue, extraAccess, access, tableRows, depth <= maxStraightDepth ? depth : 0);
   Code code(body.builder, body.loc);
   if (access == RowAccess::table)
     table = code.stack(body.function, blockTiles * taps * tableRows * 8);
+  start(body, code);
   code.loop(body.begin, body.end, code.i64(1), [&](Value index) { unit(body, code, index); });
 }
 
@@ -108,7 +112,7 @@ void TileNest::unit(KernelBody &body, Code &code, Value index) {
     code.loop(firstTile, endTile, code.i64(1), [&](Value tile) {
       auto [first, rows] = rowsOf(body, code, tile);
       Value entry = code.atPointer(table, code.mul(code.sub(tile, firstTile), code.i64(taps * tableRows)));
-      fillTable(body, code, entry, position, first, rows);
+      fillTable(body, code, entry, code.sub(tile, firstTile), position, first, rows);
     });
   Value lower = code.mul(columnBlock, code.i64(blockColumns));
   Value upper = code.min(size(columnTiles), code.add(lower, code.i64(blockColumns)));
@@ -123,7 +127,7 @@ void TileNest::unit(KernelBody &body, Code &code, Value index) {
     if (columns) {
       int64_t panels = (left + Code::width - 1) / Code::width;
       restColumns(body, code, code.mul(size(fullColumnTiles), code.i64(tilePanels)), code.i64(left % Code::width),
-                  panels, left % Code::width != 0);
+                  panels, left % Code::width != 0, left % Code::width && left % Code::width <= Code::width / 2);
       return;
     }
     Value firstPanel = code.mul(size(fullColumnTiles), code.i64(tilePanels));
@@ -151,7 +155,8 @@ void TileNest::tileColumns(KernelBody &body, Code &code, Value lower, Value uppe
 }
 
 /// All tiles of the unit in the columns of `panels` panels from `panel` on.
-void TileNest::restColumns(KernelBody &body, Code &code, Value panel, Value columns, unsigned panels, bool masked) {
+void TileNest::restColumns(KernelBody &body, Code &code, Value panel, Value columns, unsigned panels, bool masked,
+                           bool half) {
   auto size = [&](DimExpr dim) { return body.size(dim); };
   Value bTile = code.at(bBase, code.mul(panel, size(panelStep)));
   Value column = code.mul(panel, code.i64(Code::width));
@@ -190,7 +195,7 @@ void TileNest::restColumns(KernelBody &body, Code &code, Value panel, Value colu
     for (auto [pointer, extra] : llvm::zip_equal(extraBases, extras))
       arguments.append({address(pointer, extra), size(extra.rowStride)});
     code.choose(rows, counts, [&](int64_t count) {
-      LLVM::CallOp::create(code.builder, code.loc, kernels->get({unsigned(count), panels, masked}), arguments);
+      LLVM::CallOp::create(code.builder, code.loc, kernels->get({unsigned(count), panels, masked, half}), arguments);
     });
   });
 }

@@ -28,8 +28,11 @@ protected:
       : op(op), plan(plan), schedule(schedule), context(op->getContext()), epilogue(op.getEpilogue()) {}
   /// Call when all fields below are set.
   void finish(RowAccess access, int64_t taps);
-  /// Writes pointers to the rows [first, first + rows) of `a` for each tap: table[tap * tableRows + row].
-  virtual void fillTable(KernelBody &, Code &, Value table, ValueRange batch, Value first, Value rows) {}
+  /// Code before the first unit.
+  virtual void start(KernelBody &, Code &) {}
+  /// Writes pointers to the rows [first, first + rows) of `a` for each tap: table[tap * tableRows + row]. `tile`: number of
+  /// the tile in its block.
+  virtual void fillTable(KernelBody &, Code &, Value table, Value tile, ValueRange batch, Value first, Value rows) {}
   DimExpr constant(int64_t value) const { return DimExpr::constant(context, value); }
   /// Floats to add to the column offset of y and the extras for a batch index; null for none.
   virtual Value columnOffset(Code &, ValueRange batch) { return {}; }
@@ -45,18 +48,19 @@ protected:
   Operand a, b, y;
   SmallVector<Operand> extras;
   unsigned tableRows = 0;
+  int64_t stripBytes = 0; // of stack for each pointer of the table
+  int64_t taps = 1, blockTiles = 1; // blockTiles: tiles in a row block
 
 private:
   void unit(KernelBody &body, Code &code, Value index);
   /// First row and number of rows of a tile.
   std::pair<Value, Value> rowsOf(KernelBody &body, Code &code, Value tile);
   void tileColumns(KernelBody &body, Code &code, Value lower, Value upper, unsigned panels, bool masked);
-  void restColumns(KernelBody &body, Code &code, Value panel, Value columns, unsigned panels, bool masked);
+  void restColumns(KernelBody &body, Code &code, Value panel, Value columns, unsigned panels, bool masked, bool half = false);
 
   RowAccess access = RowAccess::spaced;
-  int64_t taps = 1;
   unsigned tilePanels = 1, tileRows = 1;
-  int64_t blockTiles = 1, blockColumns = 1; // tiles in a row block, column tiles in a column block
+  int64_t blockColumns = 1; // column tiles in a column block
   DimExpr tiles, rowBlocks, columnTiles, columnBlocks, fullColumnTiles;
   SmallVector<ExtraAccess> extraAccess;
   std::optional<MicroKernels> kernels;

@@ -109,10 +109,7 @@ private:
 
   LogicalResult convertGroup(GroupOp group) {
     auto yield = cast<YieldOp>(group.getBody().front().getTerminator());
-    Operation *root = nullptr;
-    for (Operation &op : group.getBody().front().without_terminator())
-      if (!isLoopElementwise(&op))
-        root = &op;
+    Operation *root = rootIn(group);
     bool fused = root && hasKernel(root);
     if (root && !fused && !llvm::hasNItems(group.getBody().front().without_terminator(), 1))
       return group.emitError("MOPT-C003: a root without a kernel has a prologue or epilogue; form groups without");
@@ -138,6 +135,7 @@ private:
     for (Value value : yield.getValues())
       types.push_back(plain(value.getType()));
     auto created = GroupOp::create(builder, group.getLoc(), types, group.getRootAttr());
+    created->setDiscardableAttrs(group->getDiscardableAttrDictionary());
     Block &body = created.getBody().emplaceBlock();
     OpBuilder inner = OpBuilder::atBlockBegin(&body);
     ValueRange results = fused  ? makeKernel(inner, root, parts, group, outs)
@@ -216,17 +214,30 @@ private:
       extras.push_back(map.lookup(source));
       maps.push_back(broadcastMap(dimsOf(source), space));
     };
-    if (parts.bias) {
-      sources.push_back({});
-      extras.push_back(map.lookup(parts.bias));
-      maps.push_back(parts.biasMap ? parts.biasMap : broadcastMap(dimsOf(parts.bias), space));
+    SmallVector<StringRef> first; // scalar ops of the kernel's own extras
+    for (auto [own, ownMap, name] : {std::tuple(parts.scale, parts.scaleMap, "mul"), {parts.bias, parts.biasMap, "add"}})
+      if (own) {
+        first.push_back(name);
+        sources.push_back({});
+        extras.push_back(map.lookup(own));
+        maps.push_back(ownMap ? ownMap : broadcastMap(dimsOf(own), space));
+      }
+    auto isEpilogue = [&](Operation &op) { return &op != root && !joinsMatMul(&op, root); };
+    Value yielded = old.getTerminator()->getOperand(0);
+    SmallVector<int64_t> order; // of the axes of the result in the tensor that is written
+    if (Operation *last = yielded.getDefiningOp(); joinsMatMul(last, root)) {
+      SmallVector<int64_t> axes = transposeOrder(last);
+      order.resize(axes.size());
+      for (auto [i, axis] : llvm::enumerate(axes))
+        order[axis] = i;
+      yielded = last->getOperand(0);
     }
     for (Operation &op : old.without_terminator())
-      if (&op != root)
+      if (isEpilogue(op))
         for (Value operand : op.getOperands())
           if (operand.getParentBlock() != &old && !llvm::is_contained(sources, operand))
             add(operand);
-    Operation *op = parts.create(inner, extras, outs.front(), maps);
+    Operation *op = parts.create(inner, extras, outs.front(), maps, order);
     Block &block = op->getRegion(0).emplaceBlock();
     Type element = tensorOf(root->getResult(0)).getElementType();
     for (unsigned i = 0; i < extras.size() + 1; ++i)
@@ -238,13 +249,13 @@ private:
       if (source)
         scalars.map(source, block.getArgument(i + 1));
       else
-        value = kernel::ScalarOp::create(b, root->getLoc(), element, "add", b.getDictionaryAttr({}),
+        value = kernel::ScalarOp::create(b, root->getLoc(), element, first[i], b.getDictionaryAttr({}),
                                          ValueRange{value, block.getArgument(i + 1)});
     scalars.map(root->getResult(0), value);
     for (Operation &op : old.without_terminator())
-      if (&op != root)
+      if (isEpilogue(op))
         makeScalar(b, &op, scalars);
-    kernel::ResultOp::create(b, op->getLoc(), scalars.lookup(old.getTerminator()->getOperand(0)));
+    kernel::ResultOp::create(b, op->getLoc(), scalars.lookup(yielded));
     return op->getResults();
   }
 

@@ -3,7 +3,9 @@
 #include "mopt/Dialect/Kernel/Panels.h"
 #include "mopt/Dialect/Mopt/Contraction.h"
 #include "mopt/Dialect/Mopt/Movement.h"
+#include "mopt/Dialect/Mopt/Norm.h"
 #include "mopt/Dialect/Mopt/OpTable.h"
+#include "mopt/Dialect/Mopt/Reduction.h"
 #include "mopt/Transforms/Grouping/Grouping.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -19,41 +21,65 @@ Value packedWeight(OpBuilder &builder, ConstantOp constant, ArrayRef<int64_t> ou
                                   constant.getValue(), builder.getDenseI64ArrayAttr(numbers));
 }
 
-/// A matrix operand b[...,k,n], or b[...,n,k], in panels; constant or by a step of its own.
-Value packedMatrix(Value b, bool transposed, Location loc, OperandBuilder &operands) {
+/// A value, or what it is a transpose of inside of the group: axis i of the value is axis order[i] of `source`.
+struct Access {
+  Value source;
+  SmallVector<int64_t> order; // empty: as it is
+};
+Access accessOf(Value value, Operation *root) {
+  auto transpose = value.getDefiningOp<TransposeOp>();
+  if (!transpose || transpose->getBlock() != root->getBlock())
+    return {value, {}};
+  return {transpose.getData(), transposeOrder(transpose)};
+}
+
+DenseI64ArrayAttr orderAttr(OpBuilder &builder, ArrayRef<int64_t> order) {
+  return order.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(order);
+}
+
+/// A matrix operand b[...,k,n] in panels; constant or by a step of its own.
+Value packedMatrix(Access b, Location loc, OperandBuilder &operands) {
   OpBuilder &builder = operands.builder;
-  SmallVector<DimExpr> dims = dimsOf(b);
-  size_t rank = dims.size();
-  if (auto constant = b.getDefiningOp<ConstantOp>()) {
-    ArrayRef<int64_t> shape = tensorOf(b).getShape();
-    int64_t rows = shape[rank - 2], columns = shape[rank - 1];
+  SmallVector<DimExpr> stored = dimsOf(b.source);
+  size_t rank = stored.size();
+  auto axis = [&](size_t i) { return b.order.empty() ? i : static_cast<size_t>(b.order[i]); };
+  if (auto constant = b.source.getDefiningOp<ConstantOp>(); constant && (b.order.empty() || rank == 2)) {
+    ArrayRef<int64_t> shape = tensorOf(b.source).getShape();
+    SmallVector<int64_t> strides(rank, 1);
+    for (size_t d = rank - 1; d-- > 0;)
+      strides[d] = strides[d + 1] * shape[d + 1];
     Panels panels;
     for (int64_t size : shape.drop_back(2))
       panels.groups *= size;
-    panels.groupStride = rows * columns;
-    panels.inner = transposed ? columns : rows;
-    panels.n = transposed ? rows : columns;
-    panels.innerStride = transposed ? 1 : columns;
-    panels.nStride = transposed ? columns : 1;
+    panels.groupStride = shape[rank - 2] * shape[rank - 1];
+    panels.inner = shape[axis(rank - 2)];
+    panels.n = shape[axis(rank - 1)];
+    panels.innerStride = strides[axis(rank - 2)];
+    panels.nStride = strides[axis(rank - 1)];
     return packedWeight(builder, constant, shape.drop_back(2), panels);
   }
-  SmallVector<DimExpr> packed(dims.begin(), dims.end() - 2);
-  DimExpr k = dims[transposed ? rank - 1 : rank - 2], n = dims[transposed ? rank - 2 : rank - 1];
+  SmallVector<DimExpr> packed;
+  for (size_t i = 0; i + 2 < rank; ++i)
+    packed.push_back(stored[axis(i)]);
+  DimExpr k = stored[axis(rank - 2)], n = stored[axis(rank - 1)];
   packed.append({n.ceilDiv(Panels::width), k, DimExpr::constant(builder.getContext(), Panels::width)});
   Value out = operands.destination(loc, packed);
   auto group = GroupOp::create(builder, loc, out.getType(), builder.getStringAttr("movement"));
   OpBuilder inner = OpBuilder::atBlockBegin(&group.getBody().emplaceBlock());
-  auto pack = kernel::PackOp::create(inner, loc, out.getType(), operands.map.lookup(b), out,
-                                     transposed ? inner.getUnitAttr() : UnitAttr());
+  auto pack =
+      kernel::PackOp::create(inner, loc, out.getType(), operands.map.lookup(b.source), out, orderAttr(inner, b.order));
   YieldOp::create(inner, loc, pack.getResults());
   return group.getResult(0);
 }
 
-KernelParts matmulParts(Value a, Value packed, Location loc) {
+KernelParts matmulParts(Value a, ArrayRef<int64_t> aOrder, Value packed, Location loc) {
   KernelParts parts;
-  parts.create = [=](OpBuilder &builder, ValueRange extras, Value out, ArrayRef<AffineMap> maps) -> Operation * {
+  parts.create = [a, packed, loc, aOrder = SmallVector<int64_t>(aOrder)](
+                     OpBuilder &builder, ValueRange extras, Value out, ArrayRef<AffineMap> maps,
+                     ArrayRef<int64_t> yOrder) -> Operation * {
     return kernel::MatMulOp::create(builder, loc, out.getType(), ValueRange{a, packed}, extras, out,
-                                    builder.getAffineMapArrayAttr(maps));
+                                    builder.getAffineMapArrayAttr(maps), orderAttr(builder, aOrder),
+                                    orderAttr(builder, yOrder));
   };
   return parts;
 }
@@ -83,18 +109,72 @@ KernelParts convParts(ConvOp op, OperandBuilder &operands) {
   auto constant = op.getW().getDefiningOp<ConstantOp>();
   Value x = operands.map.lookup(op.getX());
   KernelParts parts;
-  if (pointwise) {
-    parts = matmulParts(x, packedWeight(builder, constant, {}, panels), op.getLoc());
+  if (group != 1 && w[0] == group && w[1] == 1) {
+    Panels channels;
+    channels.n = group;
+    channels.inner = channels.nStride = panels.outer;
+    channels.innerStride = 1;
+    Value packed = packedWeight(builder, constant, {}, channels);
+    Location loc = op.getLoc();
+    parts.create = [=](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps, ArrayRef<int64_t>) -> Operation * {
+      return kernel::DepthwiseOp::create(b, loc, out.getType(), ValueRange{x, packed}, extras, out,
+                                         b.getAffineMapArrayAttr(maps), kernel, strides, dilations, pads);
+    };
+  } else if (pointwise) {
+    parts = matmulParts(x, {}, packedWeight(builder, constant, {}, panels), op.getLoc());
   } else {
     Value packed = packedWeight(builder, constant, {group}, panels);
     Location loc = op.getLoc();
-    parts.create = [=](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps) -> Operation * {
+    parts.create = [=](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps, ArrayRef<int64_t>) -> Operation * {
       return kernel::ConvOp::create(b, loc, out.getType(), ValueRange{x, packed}, extras, out, b.getAffineMapArrayAttr(maps),
                                     kernel, strides, dilations, pads, group);
     };
   }
   if (!isAbsent(op.getB()))
     parts.bias = op.getB();
+  return parts;
+}
+
+KernelParts reduceParts(Operation *root, StringRef kind, OperandBuilder &operands) {
+  Value x = operands.map.lookup(root->getOperand(0));
+  SmallVector<int64_t> axes = *rowAxes(root);
+  KernelParts parts;
+  parts.create = [=, loc = root->getLoc()](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps, ArrayRef<int64_t>) -> Operation * {
+    return kernel::ReduceOp::create(b, loc, out.getType(), x, extras, out, b.getAffineMapArrayAttr(maps), axes, kind);
+  };
+  return parts;
+}
+
+KernelParts softmaxParts(Operation *root, OperandBuilder &operands) {
+  Value x = operands.map.lookup(root->getOperand(0));
+  SmallVector<int64_t> axes = *rowAxes(root);
+  bool logarithm = isa<LogSoftmaxOp>(root);
+  KernelParts parts;
+  parts.create = [=, loc = root->getLoc()](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps, ArrayRef<int64_t>) -> Operation * {
+    return kernel::SoftmaxOp::create(b, loc, out.getType(), x, extras, out, b.getAffineMapArrayAttr(maps), axes, logarithm);
+  };
+  return parts;
+}
+
+/// `perChannel`: scale and bias are vectors over the channels; else they broadcast from the right.
+KernelParts normParts(Operation *root, APFloat epsilon, Value scale, Value bias, bool perChannel, OperandBuilder &operands) {
+  Value x = operands.map.lookup(root->getOperand(0));
+  SmallVector<int64_t> axes = *rowAxes(root), split;
+  bool rms = isa<RMSNormOp>(root);
+  unsigned rank = tensorOf(root->getOperand(0)).getRank(), channel = isChannelsLast(root) ? rank - 1 : 1;
+  if (auto group = dyn_cast<GroupNormOp>(root))
+    split = {channel, static_cast<int64_t>(group.getNumGroups())};
+  KernelParts parts;
+  parts.scale = scale;
+  if (bias && !isAbsent(bias))
+    parts.bias = bias;
+  if (perChannel)
+    parts.scaleMap = parts.biasMap =
+        AffineMap::get(rank, 0, operands.builder.getAffineDimExpr(channel), operands.builder.getContext());
+  parts.create = [=, loc = root->getLoc()](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps, ArrayRef<int64_t>) -> Operation * {
+    return kernel::NormOp::create(b, loc, out.getType(), x, extras, out, b.getAffineMapArrayAttr(maps), axes, epsilon, rms,
+                                  split.empty() ? DenseI64ArrayAttr() : b.getDenseI64ArrayAttr(split));
+  };
   return parts;
 }
 
@@ -119,7 +199,7 @@ KernelParts moveParts(Operation *op, ArrayRef<Move> moves, OperandBuilder &opera
   }
   KernelParts result;
   result.create = [=, loc = op->getLoc(), name = findOp(op)->mnemonic](OpBuilder &b, ValueRange extras, Value out,
-                                                                       ArrayRef<AffineMap> maps) -> Operation * {
+                                                                       ArrayRef<AffineMap> maps, ArrayRef<int64_t>) -> Operation * {
     return kernel::MoveOp::create(b, loc, out.getType(), inputs, extras, out, b.getAffineMapArrayAttr(maps), name,
                                   b.getArrayAttr(parts));
   };
@@ -133,7 +213,7 @@ KernelParts poolParts(Operation *op, const PoolWindow &window, OperandBuilder &o
   Value x = operands.map.lookup(op->getOperand(0));
   KernelParts result;
   result.create = [=, loc = op->getLoc(), name = findOp(op)->mnemonic](OpBuilder &b, ValueRange extras, Value out,
-                                                                       ArrayRef<AffineMap> maps) -> Operation * {
+                                                                       ArrayRef<AffineMap> maps, ArrayRef<int64_t>) -> Operation * {
     return kernel::PoolOp::create(b, loc, out.getType(), x, extras, out, b.getAffineMapArrayAttr(maps), name, window.kernel,
                                   window.strides, window.dilations, DimsAttr::get(b.getContext(), pads),
                                   window.channelsLast, window.countPads);
@@ -155,7 +235,7 @@ KernelParts convTransposeParts(ConvTransposeOp op, OperandBuilder &operands) {
   Value x = operands.map.lookup(op.getX());
   Value packed = packedWeight(operands.builder, op.getW().getDefiningOp<ConstantOp>(), {panels.groups}, panels);
   KernelParts parts;
-  parts.create = [=, loc = op.getLoc()](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps) -> Operation * {
+  parts.create = [=, loc = op.getLoc()](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps, ArrayRef<int64_t>) -> Operation * {
     return kernel::ConvTransposeOp::create(b, loc, out.getType(), ValueRange{x, packed}, extras, out,
                                            b.getAffineMapArrayAttr(maps), kernel);
   };
@@ -167,7 +247,7 @@ KernelParts convTransposeParts(ConvTransposeOp op, OperandBuilder &operands) {
 KernelParts resizeParts(ResizeOp op, OperandBuilder &operands) {
   Value x = operands.map.lookup(op.getX());
   KernelParts parts;
-  parts.create = [=](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps) -> Operation * {
+  parts.create = [=](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps, ArrayRef<int64_t>) -> Operation * {
     ResizeOp resize = op; // handles are not const-correct
     return kernel::ResizeOp::create(b, resize.getLoc(), out.getType(), x, extras, out, b.getAffineMapArrayAttr(maps),
                                     *resizeScales(resize), resize.getMode(),
@@ -186,18 +266,29 @@ KernelParts makeKernelParts(Operation *root, OperandBuilder &operands) {
     return poolParts(root, *window, operands);
   return llvm::TypeSwitch<Operation *, KernelParts>(root)
       .Case([&](MatMulOp op) {
-        return matmulParts(operands.map.lookup(op.getA()), packedMatrix(op.getB(), false, op.getLoc(), operands), op.getLoc());
+        Access a = accessOf(op.getA(), op), b = accessOf(op.getB(), op);
+        return matmulParts(operands.map.lookup(a.source), a.order, packedMatrix(b, op.getLoc(), operands), op.getLoc());
       })
       .Case([&](GemmOp op) {
-        KernelParts parts = matmulParts(operands.map.lookup(op.getA()),
-                                        packedMatrix(op.getB(), op.getTransB(), op.getLoc(), operands), op.getLoc());
+        Access b{op.getB(), op.getTransB() ? SmallVector<int64_t>{1, 0} : SmallVector<int64_t>{}};
+        KernelParts parts =
+            matmulParts(operands.map.lookup(op.getA()), {}, packedMatrix(b, op.getLoc(), operands), op.getLoc());
         if (!isAbsent(op.getC()))
           parts.bias = op.getC();
         return parts;
       })
-      .Case([&](ResizeOp op) { return resizeParts(op, operands); })
       .Case([&](ConvTransposeOp op) { return convTransposeParts(op, operands); })
-      .Case([&](ConvOp op) { return convParts(op, operands); });
+      .Case([&](ResizeOp op) { return resizeParts(op, operands); })
+      .Case([&](ConvOp op) { return convParts(op, operands); })
+      .Case([&](ReduceOp op) { return reduceParts(op, op.getKind(), operands); })
+      .Case([&](GlobalAveragePoolOp op) { return reduceParts(op, "mean", operands); })
+      .Case([&](GlobalMaxPoolOp op) { return reduceParts(op, "max", operands); })
+      .Case([&](GlobalLpPoolOp op) { return reduceParts(op, op.getP() == 1 ? "l1" : "l2", operands); })
+      .Case<SoftmaxOp, LogSoftmaxOp>([&](Operation *op) { return softmaxParts(op, operands); })
+      .Case([&](LayerNormOp op) { return normParts(op, op.getEpsilon(), op.getScale(), op.getB(), false, operands); })
+      .Case([&](RMSNormOp op) { return normParts(op, op.getEpsilon(), op.getScale(), Value(), false, operands); })
+      .Case([&](InstanceNormOp op) { return normParts(op, op.getEpsilon(), op.getScale(), op.getB(), true, operands); })
+      .Case([&](GroupNormOp op) { return normParts(op, op.getEpsilon(), op.getScale(), op.getBias(), true, operands); });
 }
 
 } // namespace mopt

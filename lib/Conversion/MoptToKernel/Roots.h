@@ -16,9 +16,11 @@ struct OperandBuilder {
 
 /// A kernel op that waits for its epilogue.
 struct KernelParts {
-  Value bias;        // value of the graph that is added first; null for none
-  AffineMap biasMap; // null: it broadcasts from the right
-  std::function<Operation *(OpBuilder &, ValueRange extras, Value out, ArrayRef<AffineMap> maps)> create;
+  Value scale, bias;           // values of the graph that are multiplied and then added first; null for none
+  AffineMap scaleMap, biasMap; // null: they broadcast from the right
+  /// `order`: axis i of the result is axis order[i] of `out`; empty: as it is. Only for contractions.
+  std::function<Operation *(OpBuilder &, ValueRange extras, Value out, ArrayRef<AffineMap> maps, ArrayRef<int64_t> order)>
+      create;
 };
 
 /// For a root that hasKernel(). Packs operands before the group.

@@ -246,6 +246,12 @@ private:
       step.chunks = coded(code->chunks);
       step.macs = coded(code->macs);
       step.bytes = coded(code->bytes);
+      step.root = group.getRoot().str();
+      if (auto why = group->getAttrOfType<StringAttr>("mopt.why"))
+        step.why = why.getValue().str();
+      step.generated = code->generated;
+      step.assumedMacs = guess(code->macs);
+      step.assumedBytes = guess(code->bytes);
       plan.steps.push_back(step);
     }
     return success();

@@ -5,6 +5,7 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "KernelBody.h"
+#include "../KernelToVector/VectorLoop.h"
 
 namespace mopt {
 namespace {
@@ -24,7 +25,7 @@ Value KernelBody::zeros(int64_t floats) {
   return LLVM::AddressOfOp::create(builder, loc, ptrType(), name);
 }
 
-Value KernelBody::laneByLane(kernel::ScalarOp op, ArrayRef<Value> vectors) {
+Value KernelBody::laneByLane(StringRef op, DictionaryAttr attrs, ArrayRef<Value> vectors) {
   auto type = cast<VectorType>(vectors.front().getType());
   Value result = LLVM::PoisonOp::create(builder, loc, type);
   for (int64_t lane = 0; lane < type.getNumElements(); ++lane) {
@@ -32,7 +33,7 @@ Value KernelBody::laneByLane(kernel::ScalarOp op, ArrayRef<Value> vectors) {
     SmallVector<Scalar> operands;
     for (Value vector : vectors)
       operands.push_back({LLVM::ExtractElementOp::create(builder, loc, vector, index), 'f'});
-    result = LLVM::InsertElementOp::create(builder, loc, result, scalarOp(op, operands).value, index);
+    result = LLVM::InsertElementOp::create(builder, loc, result, scalarOp(op, attrs, type.getElementType(), operands).value, index);
   }
   return result;
 }
@@ -63,9 +64,10 @@ Value KernelBody::size(DimExpr expr) {
 }
 
 Value KernelBody::size(ArrayRef<DimExpr> factors) {
+  Code code(builder, loc); // folds: sizes known now give loops and tails known now
   Value product = i64(1);
   for (DimExpr factor : factors)
-    product = arith::MulIOp::create(builder, loc, product, size(factor));
+    product = code.mul(product, size(factor));
   return product;
 }
 
@@ -76,12 +78,12 @@ Value KernelBody::address(Value base, int64_t bytes) {
 void KernelBody::storeAt(Value base, int64_t bytes, Value value) {
   LLVM::StoreOp::create(builder, loc, value, address(base, bytes));
 }
-Value KernelBody::stackBytes(int64_t bytes) {
+Value KernelBody::stackBytes(int64_t bytes, int64_t alignment) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&function.getBody().front()); // one alloca, not one a loop iteration
   auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes);
   Value one = LLVM::ConstantOp::create(builder, loc, builder.getI64Type(), builder.getI64IntegerAttr(1));
-  return LLVM::AllocaOp::create(builder, loc, ptrType(), type, one, /*alignment=*/16);
+  return LLVM::AllocaOp::create(builder, loc, ptrType(), type, one, alignment);
 }
 
 Value KernelBody::attributes(StringRef opName, DictionaryAttr attrs) {
@@ -119,6 +121,7 @@ Value KernelBody::attributes(StringRef opName, DictionaryAttr attrs) {
 }
 
 Value KernelBody::reference(kernel::ReferenceOp op, PlanView &plan) {
+  bool channelsLast = isChannelsLast(*findOp(("mopt." + op.getOp()).str()), op.getAttrs());
   auto descriptors = [&](ArrayRef<int64_t> mask, ValueRange memrefs) {
     Value array = stackBytes(tensorBytes * std::max<int64_t>(1, mask.size()));
     unsigned next = 0;
@@ -135,10 +138,14 @@ Value KernelBody::reference(kernel::ReferenceOp op, PlanView &plan) {
       storeAt(array, at + offsetof(mopt_tensor, type), i32(onnxType(view.element)));
       storeAt(array, at + offsetof(mopt_tensor, rank), i32(view.dims.size()));
       Value stride = i64(1);
+      // Where axis d lies in memory; the function reads N, C, spatial... through strides.
+      SmallVector<unsigned> order = llvm::to_vector(llvm::seq<unsigned>(0, view.dims.size()));
+      for (unsigned d = 0; channelsLast && i == 0 && d < order.size(); ++d)
+        order[channelsLastAxis(d, order.size())] = d;
       for (unsigned d = view.dims.size(); d-- > 0;) {
         Value extent = size(view.dims[d]);
-        storeAt(array, at + offsetof(mopt_tensor, dims) + 8 * d, extent);
-        storeAt(array, at + offsetof(mopt_tensor, strides) + 8 * d, stride);
+        storeAt(array, at + offsetof(mopt_tensor, dims) + 8 * order[d], extent);
+        storeAt(array, at + offsetof(mopt_tensor, strides) + 8 * order[d], stride);
         stride = arith::MulIOp::create(builder, loc, stride, extent);
       }
     }
@@ -185,14 +192,18 @@ DimExpr KernelBody::loopUnits(linalg::GenericOp op, PlanView &plan) {
   return units;
 }
 
-void KernelBody::loop(linalg::GenericOp op, PlanView &plan) {
+void KernelBody::loop(linalg::GenericOp op, PlanView &plan, bool whole) {
   SmallVector<Axis> axes = collapse(op, plan);
   unsigned n = op->getNumOperands();
   Value zero = i64(0), one = i64(1);
   SmallVector<Value> offsets(n, zero);
-  if (axes.size() <= 1) {
-    SmallVector<bool> moves = axes.empty() ? SmallVector<bool>(n, false) : axes.front().full;
-    return innerLoop(op, plan, begin, end, offsets, moves);
+  if (axes.empty()) { // one element: an axis that only results have
+    axes.push_back({{}, SmallVector<bool>(n, false)});
+    std::fill(axes.front().full.begin() + op.getNumDpsInputs(), axes.front().full.end(), true);
+  }
+  if (axes.size() == 1) {
+    Value lower = whole ? zero : begin, upper = whole ? size(axes.front().sizes) : end;
+    return innerLoop(op, plan, lower, upper, offsets, axes.front().full);
   }
   // One unit is a row: the last axis. The others are counted out of the unit's number.
   auto rows = scf::ForOp::create(builder, loc, begin, end, one);
@@ -219,6 +230,8 @@ void KernelBody::loop(linalg::GenericOp op, PlanView &plan) {
 
 void KernelBody::innerLoop(linalg::GenericOp op, PlanView &plan, Value lower, Value upper, ArrayRef<Value> offsets,
                            ArrayRef<bool> moves) {
+  if (vectorLoop(op, plan, lower, upper, offsets, moves))
+    return;
   auto loop = scf::ForOp::create(builder, loc, lower, upper, i64(1));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
@@ -236,12 +249,61 @@ void KernelBody::innerLoop(linalg::GenericOp op, PlanView &plan, Value lower, Va
     SmallVector<Scalar> operands;
     for (Value operand : scalar.getOperands())
       operands.push_back(scalars.lookup(operand));
-    scalars[scalar.getResult()] = scalarOp(scalar, operands);
+    scalars[scalar.getResult()] = scalarOp(scalar.getOp(), scalar.getAttrs(), scalar.getResult().getType(), operands);
   }
   for (auto [i, value] : llvm::enumerate(op.getBody()->getTerminator()->getOperands())) {
     BufferView view = plan.view(op.getDpsInits()[i]);
     store(bases.lookup(view.base), indexOf(inputs + i), view.element, scalars.lookup(value));
   }
+}
+
+bool KernelBody::vectorLoop(linalg::GenericOp op, PlanView &plan, Value lower, Value upper, ArrayRef<Value> offsets,
+                            ArrayRef<bool> moves) {
+  SmallVector<Type> elements;
+  SmallVector<VectorLoop::Operand> operands;
+  for (auto [operand, offset, move] : llvm::zip_equal(op->getOperands(), offsets, moves)) {
+    BufferView view = plan.view(operand);
+    elements.push_back(view.element);
+    operands.push_back({bases.lookup(view.base), view.element, offset, move});
+  }
+  if (!VectorLoop::fits(op, elements))
+    return false;
+  Code code(builder, loc);
+  VectorLoop(code, op, operands, [&](kernel::ScalarOp scalar, ArrayRef<Value> vectors) {
+    return perLane(scalar, vectors);
+  }).run(lower, upper);
+  return true;
+}
+
+/// An op without vector code: its scalar function over 16 elements in memory, a loop that LLVM turns into vectors if it can.
+Value KernelBody::perLane(kernel::ScalarOp op, ArrayRef<Value> vectors) {
+  Type element = op.getResult().getType(), byte = builder.getI8Type();
+  auto bytes = [&] { return VectorType::get({Code::width}, byte); };
+  SmallVector<std::pair<Value, Type>> arrays;
+  for (Value vector : vectors) {
+    Type type = getElementTypeOrSelf(vector.getType());
+    Value array = stackBytes(Code::width * (type.isInteger(1) ? 1 : 4), /*alignment=*/64);
+    // Lanes that nobody reads may hold anything, but it must be something.
+    Value some = LLVM::FreezeOp::create(builder, loc, vector);
+    if (type.isInteger(1))
+      some = arith::ExtUIOp::create(builder, loc, bytes(), some);
+    LLVM::StoreOp::create(builder, loc, some, array);
+    arrays.push_back({array, type});
+  }
+  Value result = stackBytes(Code::width * (element.isInteger(1) ? 1 : 4), /*alignment=*/64);
+  auto loop = scf::ForOp::create(builder, loc, i64(0), i64(Code::width), i64(1));
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    SmallVector<Scalar> operands;
+    for (auto [array, type] : arrays)
+      operands.push_back(load(array, loop.getInductionVar(), type));
+    store(result, loop.getInductionVar(), element, scalarOp(op, operands));
+  }
+  if (!element.isInteger(1))
+    return LLVM::LoadOp::create(builder, loc, VectorType::get({Code::width}, element), result);
+  Value loaded = LLVM::LoadOp::create(builder, loc, bytes(), result);
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, loaded, LLVM::ZeroOp::create(builder, loc, bytes()));
 }
 
 char KernelBody::naturalKind(Type element) {
@@ -346,9 +408,8 @@ KernelBody::Scalar KernelBody::wrap(Scalar scalar, Type element) {
   return scalar;
 }
 
-KernelBody::Scalar KernelBody::scalarOp(kernel::ScalarOp op, ArrayRef<Scalar> operands) {
-  const OpRow *row = findOp(("mopt." + op.getOp()).str());
-  Type element = op.getResult().getType();
+KernelBody::Scalar KernelBody::scalarOp(StringRef op, DictionaryAttr attrs, Type element, ArrayRef<Scalar> operands) {
+  const OpRow *row = findOp(("mopt." + op).str());
   char resultKind = naturalKind(element);
   StringRef signature = row->scalar;
   if (signature == "cast") {
@@ -374,10 +435,10 @@ KernelBody::Scalar KernelBody::scalarOp(kernel::ScalarOp op, ArrayRef<Scalar> op
     values.push_back(convert(x, letter == 'B' ? 'u' : common).value);
     types.push_back(values.back().getType());
   }
-  values.push_back(attributes(op.getOp(), op.getAttrs()));
+  values.push_back(attributes(op, attrs));
   types.push_back(ptrType());
   char kind = result == "B" ? 'u' : common;
-  LLVM::LLVMFuncOp callee = emitter.declare(("mopt_s_" + op.getOp() + "_" + kindName(common)).str(), kindType(kind), types);
+  LLVM::LLVMFuncOp callee = emitter.declare(("mopt_s_" + op + "_" + kindName(common)).str(), kindType(kind), types);
   Scalar y{LLVM::CallOp::create(builder, loc, callee, values).getResult(), kind};
   return wrap(convert(y, resultKind), element);
 }

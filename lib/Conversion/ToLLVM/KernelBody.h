@@ -25,8 +25,8 @@ public:
 
   /// Calls the reference function; returns its status.
   Value reference(kernel::ReferenceOp op, PlanView &plan);
-  /// Emits the loop over [begin, end) units.
-  void loop(linalg::GenericOp op, PlanView &plan);
+  /// Emits the loop over [begin, end) units; `whole` when these are always all units.
+  void loop(linalg::GenericOp op, PlanView &plan, bool whole);
 
   Value size(DimExpr expr);
   Value size(ArrayRef<DimExpr> factors);
@@ -39,7 +39,8 @@ public:
   /// Address of a constant row of zeros.
   Value zeros(int64_t floats);
   /// An elementwise op on vectors of floats by its scalar function, for ops that have no vector form.
-  Value laneByLane(kernel::ScalarOp op, ArrayRef<Value> vectors);
+  Value laneByLane(kernel::ScalarOp op, ArrayRef<Value> vectors) { return laneByLane(op.getOp(), op.getAttrs(), vectors); }
+  Value laneByLane(StringRef op, DictionaryAttr attrs, ArrayRef<Value> vectors);
 
   StepEmitter &emitter;
   OpBuilder builder;
@@ -63,6 +64,9 @@ private:
   static SmallVector<Axis> collapse(linalg::GenericOp op, PlanView &plan);
   void innerLoop(linalg::GenericOp op, PlanView &plan, Value lower, Value upper, ArrayRef<Value> offsets,
                  ArrayRef<bool> moves);
+  bool vectorLoop(linalg::GenericOp op, PlanView &plan, Value lower, Value upper, ArrayRef<Value> offsets,
+                  ArrayRef<bool> moves);
+  Value perLane(kernel::ScalarOp op, ArrayRef<Value> vectors);
 
   static char naturalKind(Type element);
   Type kindType(char kind);
@@ -70,11 +74,11 @@ private:
   void store(Value base, Value index, Type element, Scalar value);
   Scalar convert(Scalar value, char kind);
   Scalar wrap(Scalar value, Type element);
-  Scalar scalarOp(kernel::ScalarOp op, ArrayRef<Scalar> operands);
+  Scalar scalarOp(StringRef op, DictionaryAttr attrs, Type element, ArrayRef<Scalar> operands);
   Value attributes(StringRef opName, DictionaryAttr attrs);
   Value address(Value base, int64_t bytes);
   void storeAt(Value base, int64_t bytes, Value value);
-  Value stackBytes(int64_t bytes);
+  Value stackBytes(int64_t bytes, int64_t alignment = 16);
 
   llvm::MapVector<Value, Value> bases;
   llvm::MapVector<DimAttr, Value> sizeArgs;

@@ -12,15 +12,11 @@ constexpr int64_t chunkWork = 1 << 16;
 /// The value that symbols are taken to have where work must be guessed at compile time.
 constexpr int64_t guessedSize = 16;
 
-int64_t guess(DimExpr size) {
-  return size ? size.evaluate([](StringRef) { return std::optional<int64_t>(guessedSize); }).value_or(guessedSize)
-              : guessedSize;
-}
-
 /// Units of a reference op (the record's `units`).
 DimExpr unitsOf(kernel::ReferenceOp op, const BufferView &result, const OpRow *row) {
   MLIRContext *context = op.getContext();
-  ArrayRef<DimExpr> dims = result.dims;
+  SmallVector<DimExpr> sizes = isChannelsLast(*row, op.getAttrs()) ? channelsFirst(ArrayRef(result.dims)) : result.dims;
+  ArrayRef<DimExpr> dims = sizes;
   int64_t rank = dims.size();
   AttrValues attrs(*row, op.getAttrs());
   auto intAttr = [&](StringRef name, int64_t fallback) {
@@ -88,6 +84,11 @@ DimExpr workOf(kernel::ReferenceOp op, const BufferView &result, PlanView &plan)
 }
 
 } // namespace
+
+int64_t guess(DimExpr size) {
+  return size ? size.evaluate([](StringRef) { return std::optional<int64_t>(guessedSize); }).value_or(guessedSize)
+              : guessedSize;
+}
 
 DimExpr elementCount(ArrayRef<DimExpr> dims, MLIRContext *context) {
   DimExpr p = DimExpr::constant(context, 1);
@@ -231,6 +232,8 @@ FailureOr<StepCode> StepEmitter::emit(GroupOp group) {
     step.chunks = DimExpr::max(step.chunks, DimExpr::constant(context, 1));
   step.bytes = bytes;
 
+  step.generated = !reference;
+
   // The kernel function.
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(code.getBody());
@@ -267,7 +270,7 @@ FailureOr<StepCode> StepEmitter::emit(GroupOp group) {
   } else if (reference) {
     status = body.reference(reference, plan);
   } else {
-    body.loop(loop, plan);
+    body.loop(loop, plan, /*whole=*/step.chunks.isConstant(1));
     status = body.i32(MOPT_STEP_OK);
   }
   LLVM::ReturnOp::create(body.builder, unknown, status);

@@ -29,8 +29,12 @@ struct PlanView {
 /// Number of elements of a tensor with these sizes; null on overflow.
 DimExpr elementCount(ArrayRef<DimExpr> dims, MLIRContext *context);
 
+/// The value of a size where work must be guessed at compile time: symbols count as 16.
+int64_t guess(DimExpr size);
+
 /// One group as a step.
 struct StepCode {
+  bool generated = false; // no reference function runs
   std::string function;
   SmallVector<Value> reads, writes; // bases, in the order of the step's operands
   DimExpr chunks, macs, bytes;

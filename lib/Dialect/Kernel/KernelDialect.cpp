@@ -119,6 +119,49 @@ LogicalResult verifyRoot(Operation *op) {
   return success();
 }
 
+/// Axes and shapes of an op that combines elements along axes; `whole`: the result has the sizes of the input.
+static LogicalResult verifyRows(Operation *op, ValueRange inputs, ValueRange outs, ArrayRef<int64_t> axes, bool whole) {
+  if (inputs.size() != 1 || outs.size() != 1)
+    return op->emitOpError("has one input and one result");
+  auto x = cast<ShapedType>(inputs.front().getType()), y = cast<ShapedType>(outs.front().getType());
+  for (auto [i, axis] : llvm::enumerate(axes))
+    if (axis < (i ? axes[i - 1] + 1 : 0) || axis >= x.getRank())
+      return op->emitOpError("axes are not ascending numbers of axes of its input");
+  bool same = x.getRank() == y.getRank();
+  if (!x.getElementType().isF32() || !y.getElementType().isF32() ||
+      (!same && (whole || y.getRank() != x.getRank() - static_cast<int64_t>(axes.size()))))
+    return op->emitOpError("its result does not fit its input");
+  int64_t yAxis = 0;
+  for (int64_t d = 0; d < x.getRank(); ++d) {
+    bool reduced = llvm::is_contained(axes, d);
+    if (reduced && !same)
+      continue;
+    int64_t expected = reduced && !whole ? 1 : x.getDimSize(d), size = y.getDimSize(yAxis++);
+    if (ShapedType::isStatic(expected) && ShapedType::isStatic(size) && size != expected)
+      return op->emitOpError("its result does not fit its input");
+  }
+  return success();
+}
+
+LogicalResult ReduceOp::verify() {
+  if (!llvm::is_contained({"sum", "mean", "max", "min", "prod", "l1", "l2", "log_sum", "log_sum_exp", "sum_square"}, getKind()))
+    return emitOpError() << "knows no kind '" << getKind() << "'";
+  return verifyRows(*this, getInputs(), getOuts(), getAxes(), /*whole=*/false);
+}
+LogicalResult SoftmaxOp::verify() { return verifyRows(*this, getInputs(), getOuts(), getAxes(), /*whole=*/true); }
+LogicalResult NormOp::verify() {
+  if (failed(verifyRows(*this, getInputs(), getOuts(), getAxes(), /*whole=*/true)))
+    return failure();
+  if (!getSplit())
+    return success();
+  ArrayRef<int64_t> split = *getSplit();
+  auto x = cast<ShapedType>(getInputs().front().getType());
+  if (split.size() != 2 || split[1] < 1 || !llvm::is_contained(getAxes(), split[0]) || x.isDynamicDim(split[0]) ||
+      x.getDimSize(split[0]) % split[1])
+    return emitOpError("its split names no axis that divides into the parts");
+  return success();
+}
+
 void addBufferEffects(Operation *op, SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
   auto dps = cast<DestinationStyleOpInterface>(op);
   for (OpOperand &operand : op->getOpOperands()) {

@@ -81,9 +81,10 @@ static LogicalResult kernelSizes(Rule &rule, const Window &window, ArrayRef<DimE
 }
 
 static LogicalResult inferConv(Rule &rule, unsigned input, unsigned weights, std::optional<unsigned> bias, int64_t group,
-                               const Window &window, Type element, Types &types) {
+                               int64_t channelsLast, const Window &window, Type element, Types &types) {
   Dims x, w, kernel;
-  if (failed(rule.sizesAtLeast(input, x, 3)) || failed(rule.sizes(weights, w, x.size())))
+  if (failed(rule.sizesAtLeast(input, x, 3)) || failed(rule.sizes(weights, w, x.size())) ||
+      failed(rule.channelsFirst(channelsLast, x)))
     return failure();
   if (group < 1)
     return rule.fail("MOPT-S013", "group is " + Twine(group) + ", expected at least 1");
@@ -98,30 +99,31 @@ static LogicalResult inferConv(Rule &rule, unsigned input, unsigned weights, std
   if (failed(kernelSizes(rule, window, w, kernel)) ||
       failed(rule.window(window, ArrayRef<DimExpr>(x).drop_front(2), kernel, out)))
     return failure();
-  return rule.result(out, element, types);
+  return rule.imageResult(channelsLast, out, element, types);
 }
 
 LogicalResult ConvOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> &types) {
   Rule rule(*this, context);
   if (failed(rule.sameElementTypes({0, 1, 2})))
     return failure();
-  return inferConv(rule, 0, 1, 2, getGroup(), windowOf(*this), rule.element(0), types);
+  return inferConv(rule, 0, 1, 2, getGroup(), getChannelsLast(), windowOf(*this), rule.element(0), types);
 }
 
 LogicalResult ConvIntegerOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> &types) {
   Rule rule(*this, context);
-  return inferConv(rule, 0, 1, std::nullopt, getGroup(), windowOf(*this), IntegerType::get(context.getContext(), 32), types);
+  return inferConv(rule, 0, 1, std::nullopt, getGroup(), getChannelsLast(), windowOf(*this), IntegerType::get(context.getContext(), 32), types);
 }
 
 LogicalResult QLinearConvOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> &types) {
   Rule rule(*this, context);
-  return inferConv(rule, 0, 3, 8, getGroup(), windowOf(*this), rule.element(7), types);
+  return inferConv(rule, 0, 3, 8, getGroup(), getChannelsLast(), windowOf(*this), rule.element(7), types);
 }
 
 LogicalResult ConvTransposeOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> &types) {
   Rule rule(*this, context);
   Dims x, w, kernel;
-  if (failed(rule.sizesAtLeast(0, x, 3)) || failed(rule.sizes(1, w, x.size())) || failed(rule.sameElementTypes({0, 1, 2})))
+  if (failed(rule.sizesAtLeast(0, x, 3)) || failed(rule.sizes(1, w, x.size())) || failed(rule.sameElementTypes({0, 1, 2})) ||
+      failed(rule.channelsFirst(getChannelsLast(), x)))
     return failure();
   int64_t group = getGroup();
   if (group < 1)
@@ -166,7 +168,7 @@ LogicalResult ConvTransposeOp::inferTypes(ShapeContext &context, SmallVectorImpl
       out.push_back(size);
     }
   }
-  return rule.result(out, rule.element(0), types);
+  return rule.imageResult(getChannelsLast(), out, rule.element(0), types);
 }
 
 //===----------------------------------------------------------------------===//

@@ -28,19 +28,30 @@ OpFoldResult FlattenOp::fold(FoldAdaptor) { return foldResizingView(*this); }
 OpFoldResult SqueezeOp::fold(FoldAdaptor) { return foldResizingView(*this); }
 OpFoldResult UnsqueezeOp::fold(FoldAdaptor) { return foldResizingView(*this); }
 
-/// The permutation of a transpose with non-negative entries; without attribute the axes are reversed.
-static SmallVector<int64_t> permutation(TransposeOp op) {
-  int64_t rank = op.getData().getType().getRank();
+SmallVector<int64_t> TransposeOp::permutation() {
+  int64_t rank = getData().getType().getRank();
   SmallVector<int64_t> perm;
   for (int64_t i = 0; i < rank; ++i) {
-    int64_t axis = op.getPermAttr() ? op.getPermAttr().asArrayRef()[i] : rank - 1 - i;
+    int64_t axis = getPermAttr() ? getPermAttr().asArrayRef()[i] : rank - 1 - i;
     perm.push_back(axis < 0 ? axis + rank : axis);
   }
   return perm;
 }
 
+bool movesUnitAxesOnly(ArrayRef<DimExpr> dims, ArrayRef<int64_t> perm) {
+  int64_t before = -1;
+  for (int64_t axis : perm) {
+    if (dims[axis].isConstant(1))
+      continue;
+    if (axis < before)
+      return false;
+    before = axis;
+  }
+  return true;
+}
+
 OpFoldResult TransposeOp::fold(FoldAdaptor) {
-  for (auto [i, axis] : llvm::enumerate(permutation(*this)))
+  for (auto [i, axis] : llvm::enumerate(permutation()))
     if (axis != static_cast<int64_t>(i))
       return {};
   return foldView(*this);
@@ -67,10 +78,51 @@ struct ComposeTransposes : OpRewritePattern<TransposeOp> {
     auto inner = op.getData().getDefiningOp<TransposeOp>();
     if (!inner)
       return failure();
-    SmallVector<int64_t> p = permutation(inner), q = permutation(op), both;
+    SmallVector<int64_t> p = inner.permutation(), q = op.permutation(), both;
     for (int64_t axis : q)
       both.push_back(p[axis]);
     rewriter.replaceOpWithNewOp<TransposeOp>(op, op.getType(), inner.getData(), rewriter.getDenseI64ArrayAttr(both));
+    return success();
+  }
+};
+
+/// A transpose that leaves the order of elements is a view: a reshape where its sizes can be said, else the axes of size 1
+/// are dropped and put in again.
+struct TransposeOfUnits : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TransposeOp op, PatternRewriter &rewriter) const override {
+    SmallVector<DimExpr> from = dimsOf(op.getData()), to = dimsOf(op.getType());
+    SmallVector<int64_t> perm = op.permutation(), shape, dropped, added;
+    if (llvm::is_contained(from, DimExpr()) || !movesUnitAxesOnly(from, perm))
+      return failure();
+    auto list = [&](ArrayRef<int64_t> values) -> Value {
+      auto type = RankedTensorType::get({static_cast<int64_t>(values.size())}, rewriter.getI64Type());
+      return ConstantOp::create(rewriter, op.getLoc(), type, DenseElementsAttr::get(type, values));
+    };
+    unsigned unknown = 0;
+    bool empty = false;
+    for (auto [i, dim] : llvm::enumerate(to)) {
+      auto size = dim.asConstant();
+      bool copied = !size && perm[i] == static_cast<int64_t>(i);
+      unknown += !size && !copied;
+      empty |= size == 0;
+      shape.push_back(size ? *size : copied ? 0 : -1);
+      if (from[i].isConstant(1))
+        dropped.push_back(i);
+      if (dim.isConstant(1))
+        added.push_back(i);
+    }
+    if (unknown <= 1 && !empty) {
+      rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), op.getData(), list(shape), /*allowzero=*/0);
+      return success();
+    }
+    SmallVector<DimExpr> rest;
+    for (DimExpr dim : from)
+      if (!dim.isConstant(1))
+        rest.push_back(dim);
+    Type middle = tensorType(rest, op.getType().getElementType());
+    Value squeezed = SqueezeOp::create(rewriter, op.getLoc(), middle, op.getData(), list(dropped));
+    rewriter.replaceOpWithNewOp<UnsqueezeOp>(op, op.getType(), squeezed, list(added));
     return success();
   }
 };
@@ -93,7 +145,7 @@ struct ReshapeOfView : OpRewritePattern<ReshapeOp> {
 } // namespace
 
 void TransposeOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
-  patterns.add<ComposeTransposes>(context);
+  patterns.add<ComposeTransposes, TransposeOfUnits>(context);
 }
 void ReshapeOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
   patterns.add<ReshapeOfView>(context);

@@ -260,20 +260,23 @@ LogicalResult DepthToSpaceOp::inferTypes(ShapeContext &context, SmallVectorImpl<
   Rule rule(*this, context);
   Dims x;
   FailureOr<int64_t> block = blockSize(rule, getBlocksizeAttr());
-  if (failed(block) || failed(rule.sizes(0, x, 4)) ||
+  if (failed(block) || failed(rule.sizes(0, x, 4)) || failed(rule.channelsFirst(getChannelsLast(), x)) ||
       failed(checkDivides(rule, x[1], *block * *block, "the number of channels")))
     return failure();
-  return rule.result({x[0], x[1].floorDiv(*block * *block), x[2] * *block, x[3] * *block}, rule.element(0), types);
+  return rule.imageResult(getChannelsLast(), {x[0], x[1].floorDiv(*block * *block), x[2] * *block, x[3] * *block},
+                          rule.element(0), types);
 }
 
 LogicalResult SpaceToDepthOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> &types) {
   Rule rule(*this, context);
   Dims x;
   FailureOr<int64_t> block = blockSize(rule, getBlocksizeAttr());
-  if (failed(block) || failed(rule.sizes(0, x, 4)) || failed(checkDivides(rule, x[2], *block, "the height")) ||
+  if (failed(block) || failed(rule.sizes(0, x, 4)) || failed(rule.channelsFirst(getChannelsLast(), x)) ||
+      failed(checkDivides(rule, x[2], *block, "the height")) ||
       failed(checkDivides(rule, x[3], *block, "the width")))
     return failure();
-  return rule.result({x[0], x[1] * (*block * *block), x[2].floorDiv(*block), x[3].floorDiv(*block)}, rule.element(0), types);
+  return rule.imageResult(getChannelsLast(), {x[0], x[1] * (*block * *block), x[2].floorDiv(*block), x[3].floorDiv(*block)},
+                          rule.element(0), types);
 }
 
 LogicalResult ReverseSequenceOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> &types) {

@@ -25,14 +25,15 @@ static FailureOr<Type> stashType(Rule &rule, int64_t stash) {
 LogicalResult BatchNormOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> &types) {
   Rule rule(*this, context);
   Dims x;
-  if (failed(rule.sizesAtLeast(0, x, 1)) || failed(rule.flag(getTrainingMode(), "training_mode")))
+  if (failed(rule.sizesAtLeast(0, x, 1)) || failed(rule.flag(getTrainingMode(), "training_mode")) ||
+      failed(rule.channelsFirst(getChannelsLast(), x)))
     return failure();
   // A batch of vectors without channel axis has one channel.
   DimExpr channels = x.size() > 1 ? x[1] : rule.one();
   for (unsigned i = 1; i <= 4; ++i)
     if (failed(rule.vectorOf(i, channels, "elements of scale, bias, mean and variance and channels of the input")))
       return failure();
-  return failure(failed(rule.result(x, rule.element(0), types)) ||
+  return failure(failed(rule.imageResult(getChannelsLast(), x, rule.element(0), types)) ||
                  failed(rule.optionalResult(1, {channels}, rule.element(3), types)) ||
                  failed(rule.optionalResult(2, {channels}, rule.element(4), types)));
 }
@@ -40,12 +41,12 @@ LogicalResult BatchNormOp::inferTypes(ShapeContext &context, SmallVectorImpl<Typ
 LogicalResult InstanceNormOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> &types) {
   Rule rule(*this, context);
   Dims x;
-  if (failed(rule.sizesAtLeast(0, x, 2)))
+  if (failed(rule.sizesAtLeast(0, x, 2)) || failed(rule.channelsFirst(getChannelsLast(), x)))
     return failure();
   for (unsigned i = 1; i <= 2; ++i)
     if (failed(rule.vectorOf(i, x[1], "elements of scale and bias and channels of the input")))
       return failure();
-  return rule.result(x, rule.element(0), types);
+  return rule.imageResult(getChannelsLast(), x, rule.element(0), types);
 }
 
 /// Scale and bias of layer_norm and rms_norm broadcast to the input from the right.
@@ -88,7 +89,7 @@ LogicalResult GroupNormOp::inferTypes(ShapeContext &context, SmallVectorImpl<Typ
   Rule rule(*this, context);
   Dims x;
   if (failed(rule.sizesAtLeast(0, x, 2)) || failed(rule.flag(getScalePerGroup(), "scale_per_group")) ||
-      failed(stashType(rule, getStashType())))
+      failed(stashType(rule, getStashType())) || failed(rule.channelsFirst(getChannelsLast(), x)))
     return failure();
   int64_t groups = getNumGroupsAttr() ? static_cast<int64_t>(getNumGroups()) : 0;
   if (groups < 1)
@@ -101,7 +102,7 @@ LogicalResult GroupNormOp::inferTypes(ShapeContext &context, SmallVectorImpl<Typ
                              getScalePerGroup() ? "elements of scale and bias and groups"
                                                 : "elements of scale and bias and channels")))
       return failure();
-  return rule.result(x, rule.element(0), types);
+  return rule.imageResult(getChannelsLast(), x, rule.element(0), types);
 }
 
 LogicalResult LpNormOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> &types) {
@@ -118,12 +119,12 @@ LogicalResult LpNormOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> 
 LogicalResult LRNOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> &types) {
   Rule rule(*this, context);
   Dims x;
-  if (failed(rule.sizesAtLeast(0, x, 2)))
+  if (failed(rule.sizesAtLeast(0, x, 2)) || failed(rule.channelsFirst(getChannelsLast(), x)))
     return failure();
   int64_t size = getSizeAttr() ? static_cast<int64_t>(getSize()) : 0;
   if (size < 1)
     return rule.fail("MOPT-S009", "size is " + Twine(size) + ", expected at least 1");
-  return rule.result(x, rule.element(0), types);
+  return rule.imageResult(getChannelsLast(), x, rule.element(0), types);
 }
 
 } // namespace mopt

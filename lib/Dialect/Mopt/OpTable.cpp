@@ -110,6 +110,14 @@ void AttrValues::fill(const OpRow &row, llvm::function_ref<Attribute(StringRef)>
   }
 }
 
+bool isChannelsLast(Operation *op) { return attrInt(op, "channels_last") != 0; }
+
+bool isChannelsLast(const OpRow &row, DictionaryAttr attrs) {
+  auto given = attrs ? attrs.getAs<IntegerAttr>("channels_last") : IntegerAttr();
+  return given && given.getInt() != 0 &&
+         llvm::any_of(row.attrRows(), [](const AttrRow &attr) { return StringRef(attr.name) == "channels_last"; });
+}
+
 int64_t attrInt(Operation *op, StringRef name) {
   if (Attribute given = inherent(op, name))
     if (auto value = dyn_cast<IntegerAttr>(given))

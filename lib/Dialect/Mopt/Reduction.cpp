@@ -100,7 +100,8 @@ LogicalResult HardmaxOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type>
 //===----------------------------------------------------------------------===//
 template <typename OpTy> static LogicalResult pooledSizes(Rule &rule, OpTy op, Dims &out) {
   Dims x, kernel;
-  if (failed(rule.sizesAtLeast(0, x, 3)) || failed(rule.flag(op.getCeilMode(), "ceil_mode")))
+  if (failed(rule.sizesAtLeast(0, x, 3)) || failed(rule.flag(op.getCeilMode(), "ceil_mode")) ||
+      failed(rule.channelsFirst(op.getChannelsLast(), x)))
     return failure();
   Window window = windowOf(op);
   window.ceilMode = op.getCeilMode();
@@ -117,7 +118,7 @@ LogicalResult AveragePoolOp::inferTypes(ShapeContext &context, SmallVectorImpl<T
   Dims out;
   if (failed(pooledSizes(rule, *this, out)) || failed(rule.flag(getCountIncludePad(), "count_include_pad")))
     return failure();
-  return rule.result(out, rule.element(0), types);
+  return rule.imageResult(getChannelsLast(), out, rule.element(0), types);
 }
 LogicalResult LpPoolOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> &types) {
   Rule rule(*this, context);
@@ -126,36 +127,39 @@ LogicalResult LpPoolOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> 
     return failure();
   if (getP() < 1)
     return rule.fail("MOPT-S009", "p is " + Twine(getP()) + ", expected at least 1");
-  return rule.result(out, rule.element(0), types);
+  return rule.imageResult(getChannelsLast(), out, rule.element(0), types);
 }
 LogicalResult MaxPoolOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> &types) {
   Rule rule(*this, context);
   Dims out;
   if (failed(pooledSizes(rule, *this, out)) || failed(rule.flag(getStorageOrder(), "storage_order")))
     return failure();
-  return failure(failed(rule.result(out, rule.element(0), types)) ||
+  // Positions count over N, C, spatial...: they would name other elements than those in memory.
+  if (getChannelsLast() && getOperation()->getNumResults() > 1 && tensorOf(getOperation()->getResult(1)))
+    return rule.fail("MOPT-S009", "channels_last is 1, expected 0 where positions are a result");
+  return failure(failed(rule.imageResult(getChannelsLast(), out, rule.element(0), types)) ||
                  failed(rule.optionalResult(1, out, IntegerType::get(context.getContext(), 64), types)));
 }
 
-static LogicalResult inferGlobalPool(Operation *op, ShapeContext &context, Types &types) {
+static LogicalResult inferGlobalPool(Operation *op, int64_t channelsLast, ShapeContext &context, Types &types) {
   Rule rule(op, context);
   Dims x;
-  if (failed(rule.sizesAtLeast(0, x, 2)))
+  if (failed(rule.sizesAtLeast(0, x, 2)) || failed(rule.channelsFirst(channelsLast, x)))
     return failure();
   for (size_t i = 2; i < x.size(); ++i)
     x[i] = rule.one();
-  return rule.result(x, rule.element(0), types);
+  return rule.imageResult(channelsLast, x, rule.element(0), types);
 }
 LogicalResult GlobalAveragePoolOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> &types) {
-  return inferGlobalPool(*this, context, types);
+  return inferGlobalPool(*this, getChannelsLast(), context, types);
 }
 LogicalResult GlobalMaxPoolOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> &types) {
-  return inferGlobalPool(*this, context, types);
+  return inferGlobalPool(*this, getChannelsLast(), context, types);
 }
 LogicalResult GlobalLpPoolOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> &types) {
   if (getP() < 1)
     return context.fail(*this, "MOPT-S009", "p is " + Twine(getP()) + ", expected at least 1");
-  return inferGlobalPool(*this, context, types);
+  return inferGlobalPool(*this, getChannelsLast(), context, types);
 }
 
 //===----------------------------------------------------------------------===//

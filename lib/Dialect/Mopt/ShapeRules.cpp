@@ -1,5 +1,6 @@
 //===- ShapeRules.cpp - what the shape rules of all families share ------------------------------------------------===//
 #include "ShapeRules.h"
+#include "mopt/Dialect/Mopt/OpTable.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include <numeric>
 
@@ -258,6 +259,22 @@ LogicalResult Rule::optionalResult(unsigned index, ArrayRef<DimExpr> dims, Type 
     return success();
   }
   return result(dims, element, types);
+}
+
+LogicalResult Rule::channelsFirst(int64_t channelsLast, Dims &x) {
+  if (failed(flag(channelsLast, "channels_last")))
+    return failure();
+  if (channelsLast)
+    x = mopt::channelsFirst(ArrayRef(x));
+  return success();
+}
+
+LogicalResult Rule::imageResult(int64_t channelsLast, ArrayRef<DimExpr> dims, Type element, Types &types) {
+  Dims out(dims);
+  if (channelsLast)
+    for (auto [axis, dim] : llvm::enumerate(dims))
+      out[channelsLastAxis(axis, dims.size())] = dim;
+  return result(out, element, types);
 }
 
 Type Rule::presentElement(unsigned index) {

@@ -88,6 +88,10 @@ public:
   LogicalResult window(const Window &window, ArrayRef<DimExpr> spatial, ArrayRef<DimExpr> kernel, Dims &out);
   LogicalResult checkWindow(const Window &window, size_t spatialRank);
 
+  /// Sizes of operand 0 as N, C, spatial... when the op says that its channels are last. Fails for other values than 0, 1.
+  LogicalResult channelsFirst(int64_t channelsLast, Dims &x);
+  /// Appends the type of result 0 from sizes in the order N, C, spatial... .
+  LogicalResult imageResult(int64_t channelsLast, ArrayRef<DimExpr> dims, Type element, Types &types);
   /// Appends a result type after checking its sizes.
   LogicalResult result(ArrayRef<DimExpr> dims, Type element, Types &types);
   /// The same for result `index` unless the caller left it out.

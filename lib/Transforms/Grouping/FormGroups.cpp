@@ -38,7 +38,7 @@ bool isLoopType(Type element) {
 bool staysInRegister(Type element) { return !element.isF16() && !element.isBF16(); }
 
 /// Moves `ops` (in block order) into a new group before `anchor`, the last of them.
-void makeGroup(ArrayRef<Operation *> ops, StringRef root, Operation *anchor) {
+void makeGroup(ArrayRef<Operation *> ops, StringRef root, Operation *anchor, StringRef why = "") {
   llvm::SmallPtrSet<Operation *, 8> inside(ops.begin(), ops.end());
   SmallVector<Value> yielded;
   for (Operation *op : ops)
@@ -51,6 +51,8 @@ void makeGroup(ArrayRef<Operation *> ops, StringRef root, Operation *anchor) {
   OpBuilder builder(anchor);
   Location location = locations.size() == 1 ? locations.front() : builder.getFusedLoc(locations);
   auto group = GroupOp::create(builder, location, ValueRange(yielded).getTypes(), builder.getStringAttr(root));
+  if (!why.empty())
+    group->setAttr(whyAttr, builder.getStringAttr(why));
   Block &body = group.getBody().emplaceBlock();
   for (auto [outer, inner] : llvm::zip_equal(group.getResults(), yielded))
     inner.replaceUsesWithIf(outer, [&](OpOperand &use) { return !inside.contains(use.getOwner()); });
@@ -77,44 +79,88 @@ struct FormGroups : impl::FormGroupsBase<FormGroups> {
         op->erase();
         continue;
       }
-      if (!isLoopElementwise(op)) {
-        makeGroup({op}, rootOf(op), op); // an epilogue would have taken it
+      if (!isLoopElementwise(op)) { // an epilogue would have taken it
+        Operation *root = op;
+        SmallVector<Operation *> members{op};
+        if (Operation *producer = op->getNumOperands() ? op->getOperand(0).getDefiningOp() : nullptr;
+            producer && producer->getBlock() == &block && producer->hasOneUse() && joinsMatMul(op, producer) &&
+            hasKernel(producer)) {
+          root = producer;
+          members.push_back(root);
+          done.insert(root);
+        }
+        takeTransposes(root, members, done);
+        makeGroup(inOrder(members), rootOf(root), op, whyNoKernel(root));
         continue;
       }
       SmallVector<Operation *> members = chain(op, done);
-      Operation *root = rootFor(members);
+      std::string why;
+      Operation *root = rootFor(members, why);
       if (root) {
         members.push_back(root);
         done.insert(root);
       }
-      llvm::sort(members, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-      makeGroup(members, root ? rootOf(root) : "none", op);
+      if (root)
+        takeTransposes(root, members, done);
+      makeGroup(inOrder(members), root ? rootOf(root) : "none", op, why);
     }
   }
 
+  static SmallVector<Operation *> inOrder(SmallVector<Operation *> ops) {
+    llvm::sort(ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    return ops;
+  }
+
+  /// Adds transposes of operands that only the matrix product `root` reads.
+  static void takeTransposes(Operation *root, SmallVector<Operation *> &members,
+                             llvm::SmallPtrSet<Operation *, 32> &done) {
+    if (!hasKernel(root))
+      return;
+    for (Value operand : root->getOperands())
+      if (Operation *producer = operand.getDefiningOp(); producer && producer->getBlock() == root->getBlock() &&
+                                                         producer->hasOneUse() && joinsMatMul(producer, root) &&
+                                                         done.insert(producer).second)
+        members.push_back(producer);
+  }
+
   /// The op whose kernel can take all of `members` as its epilogue: the last one, so that what the others compute is there.
-  static Operation *rootFor(ArrayRef<Operation *> members) {
+  /// Else null and the reason, by the last op with a kernel that feeds them.
+  static Operation *rootFor(ArrayRef<Operation *> members, std::string &why) {
     llvm::SmallPtrSet<Operation *, 8> inside(members.begin(), members.end());
-    auto isFloat = [](Value value) { return tensorOf(value).getElementType().isF32(); };
-    Operation *last = members.front(), *best = nullptr;
-    for (Operation *member : members) {
-      if (!isFloat(member->getResult(0)) || !llvm::all_of(member->getOperands(), isFloat))
-        return nullptr;
+    Operation *last = members.front(), *best = nullptr, *refused = nullptr;
+    for (Operation *member : members)
       for (Value operand : member->getOperands())
         if (Operation *producer = operand.getDefiningOp();
-            producer && producer->getBlock() == last->getBlock() && !inside.contains(producer) &&
-            dimsOf(producer->getResult(0)) == dimsOf(last->getResult(0)) && hasKernel(producer) && takesEpilogue(producer) &&
-            llvm::all_of(producer->getUsers(), [&](Operation *user) { return inside.contains(user); }) &&
-            (!best || best->isBeforeInBlock(producer)))
-          best = producer;
-    }
-    if (best)
-      for (Operation *member : members)
-        for (Value operand : member->getOperands())
-          if (!inside.contains(operand.getDefiningOp()) && operand.getDefiningOp() != best &&
-              !fitsEpilogue(best, dimsOf(operand)))
-            return nullptr;
+            producer && producer->getBlock() == last->getBlock() && !inside.contains(producer) && hasKernel(producer)) {
+          Operation *&place = refusal(producer, members, inside).empty() ? best : refused;
+          if (!place || place->isBeforeInBlock(producer))
+            place = producer;
+        }
+    if (!best && refused)
+      why = "not in the epilogue of '" + onnxName(refused->getLoc()) + "': " + refusal(refused, members, inside);
     return best;
+  }
+
+  /// Why the kernel of `root` cannot take `members` as epilogue; empty if it can.
+  static std::string refusal(Operation *root, ArrayRef<Operation *> members,
+                             const llvm::SmallPtrSetImpl<Operation *> &inside) {
+    auto isFloat = [](Value value) { return tensorOf(value).getElementType().isF32(); };
+    for (Operation *user : root->getUsers())
+      if (!inside.contains(user))
+        return "its result is also read by '" + onnxName(user->getLoc()) + "'";
+    if (!takesEpilogue(root))
+      return "its result is written in parts, or is not f32";
+    if (dimsOf(root->getResult(0)) != dimsOf(members.front()->getResult(0)))
+      return "its result is broadcast";
+    for (Operation *member : members) {
+      if (!isFloat(member->getResult(0)) || !llvm::all_of(member->getOperands(), isFloat))
+        return "'" + onnxName(member->getLoc()) + "' is not f32 throughout";
+      for (Value operand : member->getOperands())
+        if (Operation *producer = operand.getDefiningOp();
+            producer != root && !inside.contains(producer) && !fitsEpilogue(root, dimsOf(operand)))
+          return "an operand of '" + onnxName(member->getLoc()) + "' changes along some spatial axes and not along others";
+    }
+    return "";
   }
 
   /// `last` and the elementwise ops before it whose results only this set reads.

@@ -1,9 +1,12 @@
 //===- Kernels.cpp - which roots have a kernel of their own --------------------------------------------------------===//
 #include "mopt/Dialect/Mopt/Contraction.h"
+#include "mopt/Dialect/Mopt/Movement.h"
 #include "mopt/Dialect/Mopt/Mopt.h"
+#include "mopt/Dialect/Mopt/Norm.h"
 #include "mopt/Dialect/Mopt/OpTable.h"
 #include "mopt/Dialect/Mopt/Reduction.h"
 #include "mopt/Transforms/Grouping/Grouping.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace mopt {
 namespace {
@@ -25,109 +28,90 @@ bool batchFits(ArrayRef<DimExpr> own, ArrayRef<DimExpr> result) {
   return true;
 }
 
-bool matmulHasKernel(MatMulOp op) {
-  SmallVector<DimExpr> a = dimsOf(op.getA()), b = dimsOf(op.getB()), y = dimsOf(op.getY());
-  return a.size() >= 2 && b.size() >= 2 && a.back() && a.back() == b[b.size() - 2] && a[a.size() - 2] &&
-         batchFits(ArrayRef(a).drop_back(2), ArrayRef(y).drop_back(2)) &&
-         batchFits(ArrayRef(b).drop_back(2), ArrayRef(y).drop_back(2)) &&
-         // A matrix that is used for every batch index is packed once.
-         (!isConstant(op.getB()) || tensorOf(op.getB()).getNumElements() > 0);
+/// Why a matrix operand does not fit; empty if it does.
+std::string whyNotMatrix(Value b) {
+  if (isConstant(b) && !tensorOf(b).getNumElements())
+    return "a constant operand is empty";
+  return "";
 }
 
-bool gemmHasKernel(GemmOp op) {
+std::string whyNot(MatMulOp op) {
   SmallVector<DimExpr> a = dimsOf(op.getA()), b = dimsOf(op.getB()), y = dimsOf(op.getY());
-  if (a.size() != 2 || b.size() != 2 || op.getTransA() || op.getAlpha().convertToFloat() != 1 ||
-      op.getBeta().convertToFloat() != 1)
-    return false;
-  if (!a[1] || a[1] != b[op.getTransB() ? 1 : 0] || (isConstant(op.getB()) && !tensorOf(op.getB()).getNumElements()))
-    return false;
-  return isAbsent(op.getC()) || (isFloat(op.getC()) && batchFits(dimsOf(op.getC()), y));
+  if (a.size() < 2 || b.size() < 2)
+    return "an operand is a vector, not a matrix";
+  if (!a.back() || a.back() != b[b.size() - 2])
+    return "the inner sizes are not known to be equal: " + a.back().str() + " and " + b[b.size() - 2].str();
+  if (!batchFits(ArrayRef(a).drop_back(2), ArrayRef(y).drop_back(2)) ||
+      !batchFits(ArrayRef(b).drop_back(2), ArrayRef(y).drop_back(2)))
+    return "whether its batch axes broadcast is known only when the model runs";
+  return whyNotMatrix(op.getB());
 }
 
-bool convHasKernel(ConvOp op) {
-  auto layout = op->getAttrOfType<IntegerAttr>("channels_last");
-  if (!layout || !layout.getInt() || !isConstant(op.getW()))
-    return false;
+std::string whyNot(GemmOp op) {
+  SmallVector<DimExpr> a = dimsOf(op.getA()), b = dimsOf(op.getB()), y = dimsOf(op.getY());
+  if (a.size() != 2 || b.size() != 2)
+    return "an operand is not a matrix";
+  if (op.getTransA())
+    return "A is transposed";
+  if (op.getAlpha().convertToFloat() != 1 || op.getBeta().convertToFloat() != 1)
+    return "alpha or beta is not 1";
+  if (!a[1] || a[1] != b[op.getTransB() ? 1 : 0])
+    return "the inner sizes are not known to be equal";
+  if (!isAbsent(op.getC()) && (!isFloat(op.getC()) || !batchFits(dimsOf(op.getC()), y)))
+    return "whether C broadcasts is known only when the model runs";
+  return whyNotMatrix(op.getB());
+}
+
+std::string whyNot(ConvOp op) {
+  if (!isChannelsLast(op))
+    return "its channels are not the last axis";
+  if (!isConstant(op.getW()) || !tensorOf(op.getW()).getNumElements())
+    return "its weights are not constant";
   ArrayRef<int64_t> w = tensorOf(op.getW()).getShape();
   RankedTensorType x = tensorOf(op.getX()), y = tensorOf(op.getY());
   int64_t group = op.getGroup();
-  // Groups of one channel are depthwise convolutions, which are no matrix products.
-  return x.getRank() >= 3 && !x.isDynamicDim(x.getRank() - 1) && tensorOf(op.getW()).getNumElements() && w[1] * group ==
-         x.getDimSize(x.getRank() - 1) && y.getDimSize(y.getRank() - 1) == w[0] && w[0] % group == 0 &&
-         (group == 1 || (w[1] >= 4 && w[0] / group >= 4)) && leadingPads(op) &&
-         (isAbsent(op.getB()) || isFloat(op.getB())) && !llvm::is_contained(dimsOf(op.getY()), DimExpr());
+  if (x.getRank() < 3 || w[1] * group != x.getDimSize(x.getRank() - 1) || y.getDimSize(y.getRank() - 1) != w[0] ||
+      w[0] % group)
+    return "its number of channels is known only when the model runs";
+  // One channel in and out: depthwise. Narrow groups of other kinds would fill a panel with zeros.
+  bool depthwise = w[1] == 1 && w[0] == group;
+  if (group != 1 && !depthwise && (w[1] < 4 || w[0] / group < 4))
+    return "its groups are narrow: " + std::to_string(w[1]) + " channels in, " + std::to_string(w[0] / group) + " out";
+  if (!leadingPads(op))
+    return "auto_pad with a stride, over a size that is known only when the model runs";
+  if (!isAbsent(op.getB()) && !isFloat(op.getB()))
+    return "its bias is not f32";
+  if (llvm::is_contained(dimsOf(op.getY()), DimExpr()))
+    return "a size of its result has no name";
+  return "";
 }
 
-/// Windows of the result that do not overlap: a matrix product for each tap.
-bool convTransposeHasKernel(ConvTransposeOp op) {
-  auto layout = op->getAttrOfType<IntegerAttr>("channels_last");
-  if (!layout || !layout.getInt() || !isConstant(op.getW()) || op.getGroup() != 1 || op.getOutputShape() ||
-      (op.getAutoPad() != "NOTSET" && op.getAutoPad() != "VALID"))
-    return false;
-  ArrayRef<int64_t> w = tensorOf(op.getW()).getShape();
+std::string whyNot(ConvTransposeOp op) {
+  if (!isChannelsLast(op))
+    return "its channels are not the last axis";
+  if (!isConstant(op.getW()) || !tensorOf(op.getW()).getNumElements())
+    return "its weights are not constant";
+  ArrayRef<int64_t> w = tensorOf(op.getW()).getShape(), kernel = w.drop_front(2);
   SmallVector<DimExpr> x = dimsOf(op.getX()), y = dimsOf(op.getY());
-  if (x.size() < 3 || x.size() != w.size() || tensorOf(op.getW()).getNumElements() == 0 || !x.back().isConstant(w[0]) ||
-      !y.back().isConstant(w[1]) || (!isAbsent(op.getB()) && !isFloat(op.getB())))
-    return false;
-  ArrayRef<int64_t> kernel = w.drop_front(2);
   auto allAre = [](std::optional<ArrayRef<int64_t>> list, int64_t value) {
     return !list || llvm::all_of(*list, [=](int64_t v) { return v == value; });
   };
   SmallVector<int64_t> ones(kernel.size(), 1);
-  if (ArrayRef(op.getStrides().value_or(ones)) != kernel || !allAre(op.getDilations(), 1) || !allAre(op.getOutputPadding(), 0) ||
+  if (op.getGroup() != 1 || ArrayRef(op.getStrides().value_or(ones)) != kernel || !allAre(op.getDilations(), 1))
+    return "its windows overlap or have groups";
+  if (op.getOutputShape() || !allAre(op.getOutputPadding(), 0) || op.getAutoPad().starts_with("SAME") ||
       (op.getAutoPad() == "NOTSET" && !allAre(op.getPads(), 0)))
-    return false;
-  for (auto [d, size] : llvm::enumerate(kernel))
-    if (!x[d + 1] || y[d + 1] != x[d + 1] * size)
-      return false;
-  return x[0] && x[0] == y[0];
-}
-
-template <typename Pool> std::optional<PoolWindow> windowOf(Pool op) {
-  SmallVector<DimExpr> x = dimsOf(op.getX()), y = dimsOf(op.getY());
-  if (!isFloat(op.getX()) || !op.getKernelShape() || x.size() < 3 || x.size() > 5 || llvm::is_contained(x, DimExpr()) ||
-      llvm::is_contained(y, DimExpr()))
-    return std::nullopt;
-  size_t axes = x.size() - 2;
-  SmallVector<int64_t> ones(axes, 1);
-  auto layout = op->template getAttrOfType<IntegerAttr>("channels_last");
-  PoolWindow w;
-  w.kernel.assign(op.getKernelShape()->begin(), op.getKernelShape()->end());
-  w.strides.assign(op.getStrides().value_or(ones));
-  w.dilations.assign(op.getDilations().value_or(ones));
-  w.channelsLast = layout && layout.getInt();
-  SmallVector<int64_t> pads(2 * axes, 0);
-  if (op.getAutoPad() == "NOTSET" && op.getPads())
-    pads.assign(op.getPads()->begin(), op.getPads()->end());
-  if (w.kernel.size() != axes || w.strides.size() != axes || w.dilations.size() != axes || pads.size() != 2 * axes)
-    return std::nullopt;
-  for (int64_t pad : pads)
-    w.pads.push_back(DimExpr::constant(op->getContext(), pad));
-  if (op.getAutoPad().starts_with("SAME"))
-    for (size_t d = 0; d < axes; ++d) {
-      size_t axis = d + (w.channelsLast ? 1 : 2);
-      DimExpr total = (y[axis] - 1) * w.strides[d] + ((w.kernel[d] - 1) * w.dilations[d] + 1) - x[axis];
-      total = DimExpr::max(total, DimExpr::constant(op->getContext(), 0));
-      DimExpr less = total.floorDiv(2);
-      w.pads[d] = op.getAutoPad() == "SAME_UPPER" ? less : total - less;
-      w.pads[d + axes] = total - w.pads[d];
-    }
-  if (llvm::is_contained(w.pads, DimExpr()))
-    return std::nullopt;
-  return w;
+    return "its result is padded or cut";
+  if (!isAbsent(op.getB()) && !isFloat(op.getB()))
+    return "its bias is not f32";
+  bool fits = x.size() == w.size() && x.size() >= 3 && x.front() && x.front() == y.front() && x.back().isConstant(w[0]) &&
+              y.back().isConstant(w[1]);
+  for (size_t d = 0; fits && d < kernel.size(); ++d)
+    fits = x[d + 1] && y[d + 1] == x[d + 1] * kernel[d];
+  return fits ? "" : "the size of its result is known only when the model runs";
 }
 
 } // namespace
-
-std::optional<PoolWindow> poolWindow(Operation *pool) {
-  if (auto op = dyn_cast<MaxPoolOp>(pool); op && op.getIndices().use_empty())
-    return windowOf(op);
-  std::optional<PoolWindow> window;
-  if (auto op = dyn_cast<AveragePoolOp>(pool))
-    if ((window = windowOf(op)))
-      window->countPads = op.getCountIncludePad();
-  return window;
-}
 
 std::optional<SmallVector<int64_t>> leadingPads(Operation *operation) {
   auto op = cast<ConvOp>(operation);
@@ -143,7 +127,7 @@ std::optional<SmallVector<int64_t>> leadingPads(Operation *operation) {
   }
   // SAME: the pads follow from the size of the axis.
   ArrayRef<int64_t> x = tensorOf(op.getX()).getShape();
-  bool last = op->getAttrOfType<IntegerAttr>("channels_last") && op->getAttrOfType<IntegerAttr>("channels_last").getInt();
+  bool last = isChannelsLast(op);
   for (size_t d = 0; d < axes; ++d) {
     int64_t stride = op.getStrides() ? (*op.getStrides())[d] : 1;
     int64_t span = (kernel[d] - 1) * (op.getDilations() ? (*op.getDilations())[d] : 1) + 1;
@@ -159,22 +143,128 @@ std::optional<SmallVector<int64_t>> leadingPads(Operation *operation) {
   return pads;
 }
 
-bool hasKernel(Operation *root) {
-  if (movesOf(root) || poolWindow(root) || (resizeScales(root) && isFloat(root->getOperand(0))))
-    return true;
-  if (root->getNumResults() != 1 || root->getNumOperands() < 2 || !isFloat(root->getResult(0)) ||
-      !isFloat(root->getOperand(0)) || !isFloat(root->getOperand(1)))
-    return false;
-  if (auto matmul = dyn_cast<MatMulOp>(root))
-    return matmulHasKernel(matmul);
-  if (auto gemm = dyn_cast<GemmOp>(root))
-    return gemmHasKernel(gemm);
-  if (auto conv = dyn_cast<ConvOp>(root))
-    return convHasKernel(conv);
-  if (auto conv = dyn_cast<ConvTransposeOp>(root))
-    return convTransposeHasKernel(conv);
-  return false;
+SmallVector<int64_t> transposeOrder(Operation *operation) {
+  auto op = cast<TransposeOp>(operation);
+  if (op.getPerm())
+    return SmallVector<int64_t>(*op.getPerm());
+  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, tensorOf(op.getData()).getRank()));
+  std::reverse(order.begin(), order.end());
+  return order;
 }
+
+std::optional<SmallVector<int64_t>> rowAxes(Operation *root) {
+  int64_t rank = tensorOf(root->getOperand(0)) ? tensorOf(root->getOperand(0)).getRank() : 0;
+  auto range = [](int64_t first, int64_t last) { return llvm::to_vector(llvm::seq<int64_t>(first, std::max(first, last))); };
+  auto spatial = [&] { return isChannelsLast(root) ? range(1, rank - 1) : range(2, rank); };
+  using Result = std::optional<SmallVector<int64_t>>;
+  auto softmax = [&](int64_t axis, bool flatten) -> Result {
+    axis += axis < 0 ? rank : 0;
+    if (axis < 0 || axis > rank || (axis == rank && !flatten))
+      return std::nullopt;
+    return flatten ? range(axis, rank) : range(axis, axis + 1);
+  };
+  auto from = [&](int64_t axis) -> Result {
+    axis += axis < 0 ? rank : 0;
+    return axis < 0 || axis >= rank ? Result() : range(axis, rank);
+  };
+  return llvm::TypeSwitch<Operation *, Result>(root)
+      .Case([&](ReduceOp op) -> Result {
+        SmallVector<int64_t> axes;
+        if (!isAbsent(op.getAxes())) {
+          auto values = constantInts(op.getAxes());
+          if (!values)
+            return std::nullopt;
+          axes = *values;
+        }
+        for (int64_t &axis : axes) {
+          axis += axis < 0 ? rank : 0;
+          if (axis < 0 || axis >= rank)
+            return std::nullopt;
+        }
+        llvm::sort(axes);
+        return axes.empty() && !op.getNoopWithEmptyAxes() ? range(0, rank) : axes;
+      })
+      .Case<GlobalAveragePoolOp, GlobalMaxPoolOp, GlobalLpPoolOp, InstanceNormOp>([&](Operation *) -> Result { return spatial(); })
+      .Case<SoftmaxOp, LogSoftmaxOp>([&](auto op) { return softmax(op.getAxis(), op.getFlatten()); })
+      .Case<LayerNormOp, RMSNormOp>([&](auto op) { return from(op.getAxis()); })
+      .Case([&](GroupNormOp) -> Result { return range(1, rank); })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+/// Why an op that combines elements along axes has no kernel.
+static std::string whyNoRows(Operation *root) {
+  SmallVector<DimExpr> x = dimsOf(root->getOperand(0)), y = dimsOf(root->getResult(0));
+  if (llvm::is_contained(x, DimExpr()) || llvm::is_contained(y, DimExpr()))
+    return "a size has no name";
+  if (!rowAxes(root))
+    return "its axes are known only when the model runs";
+  for (Value result : root->getResults().drop_front())
+    if (!result.use_empty())
+      return "its statistics are read too";
+  auto affine = [&](Value value) { return isAbsent(value) || (isFloat(value) && batchFits(dimsOf(value), x)); };
+  bool fits = llvm::TypeSwitch<Operation *, bool>(root)
+      .Case([](GlobalLpPoolOp op) { return op.getP() == 1 || op.getP() == 2; })
+      .Case([&](LayerNormOp op) { return affine(op.getScale()) && affine(op.getB()); })
+      .Case([&](RMSNormOp op) { return affine(op.getScale()); })
+      .Case([](InstanceNormOp op) { return isFloat(op.getScale()) && isFloat(op.getB()); })
+      .Case([&](GroupNormOp op) {
+        auto channels = x[isChannelsLast(op) ? x.size() - 1 : 1].asConstant();
+        auto groups = static_cast<int64_t>(op.getNumGroups());
+        return isFloat(op.getScale()) && isFloat(op.getBias()) && !op.getScalePerGroup() && channels && groups > 0 &&
+               *channels % groups == 0;
+      })
+      .Default(true);
+  return fits ? "" : "its scale, bias, norm or groups are not what the kernel takes";
+}
+
+bool joinsMatMul(Operation *operation, Operation *root) {
+  auto transpose = dyn_cast<TransposeOp>(operation);
+  auto matmul = dyn_cast<MatMulOp>(root);
+  if (!transpose || !matmul || !isFloat(transpose.getData()))
+    return false;
+  SmallVector<int64_t> order = transposeOrder(transpose);
+  bool keepsLast = order.back() == static_cast<int64_t>(order.size()) - 1;
+  if (transpose.getData() == matmul.getY() || !transpose->isBeforeInBlock(matmul))
+    return keepsLast;
+  return transpose.getTransposed() == matmul.getB() ? transpose.getTransposed() != matmul.getA() : keepsLast;
+}
+
+Operation *rootIn(GroupOp group) {
+  Operation *root = nullptr;
+  for (Operation &op : group.getBody().front().without_terminator())
+    if (!isLoopElementwise(&op) && (!root || isa<TransposeOp>(root) || !isa<TransposeOp>(op)))
+      root = &op;
+  return root;
+}
+
+static bool isContraction(Operation *op) { return isa<MatMulOp, GemmOp, ConvOp, ConvTransposeOp>(op); }
+static bool isMove(Operation *op) {
+  return isa<TransposeOp, ExpandOp, TileOp, SliceOp, GatherOp, ConcatOp, PadOp, DepthToSpaceOp, SpaceToDepthOp>(op);
+}
+static bool isRowOp(Operation *op) {
+  return isa<ReduceOp, GlobalAveragePoolOp, GlobalMaxPoolOp, GlobalLpPoolOp, SoftmaxOp, LogSoftmaxOp, LayerNormOp, RMSNormOp,
+             InstanceNormOp, GroupNormOp>(op);
+}
+
+std::string whyNoKernel(Operation *root) {
+  if (isMove(root) || (isa<ResizeOp>(root) && movesOf(root)))
+    return movesOf(root) ? "" : "what it moves is known only when the model runs, or its mode has no kernel";
+  if (!isContraction(root) && !isRowOp(root) && !isa<MaxPoolOp, AveragePoolOp, ResizeOp>(root))
+    return ("no kernel is generated for " + root->getName().stripDialect()).str();
+  if (!isFloat(root->getResult(0)) || !isFloat(root->getOperand(0)) ||
+      (isContraction(root) && !isFloat(root->getOperand(1))))
+    return "kernels are generated for f32 only";
+  if (isRowOp(root))
+    return whyNoRows(root);
+  if (isa<MaxPoolOp, AveragePoolOp>(root))
+    return poolWindow(root) ? "" : "its indices are read, its sizes have no names, or it has more than 3 spatial axes";
+  if (isa<ResizeOp>(root))
+    return resizeScales(root) ? "" : "its mode has no kernel, or its scales are known only when the model runs";
+  return llvm::TypeSwitch<Operation *, std::string>(root).Case<MatMulOp, GemmOp, ConvOp, ConvTransposeOp>(
+      [](auto op) { return whyNot(op); });
+}
+
+bool hasKernel(Operation *root) { return root->getNumResults() && whyNoKernel(root).empty(); }
 
 bool takesEpilogue(Operation *root) {
   if (!isFloat(root->getResult(0)))
@@ -183,6 +273,7 @@ bool takesEpilogue(Operation *root) {
   std::optional<SmallVector<Move>> moves = movesOf(root);
   return !moves || (moves->size() == 1 && moves->front().sizes == dimsOf(root->getResult(0)));
 }
+
 
 bool fitsEpilogue(Operation *root, ArrayRef<DimExpr> dims) {
   SmallVector<DimExpr> result = dimsOf(root->getResult(0));

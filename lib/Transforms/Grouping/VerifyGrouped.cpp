@@ -72,13 +72,13 @@ struct VerifyGrouped : impl::VerifyGroupedBase<VerifyGrouped> {
   static bool checkGroup(GroupOp group) {
     if (group.getBody().empty() || !isa_and_nonnull<YieldOp>(group.getBody().front().getTerminator()))
       return complain(group, "G2: has no yield");
-    unsigned roots = 0, loops = 0;
-    Operation *last = nullptr;
+    unsigned roots = 0;
+    Operation *last = nullptr, *root = rootIn(group);
     for (Operation &op : group.getBody().front().without_terminator()) {
       const OpRow *row = findOp(&op);
       if (!row || (row->kind != OpKind::elementwise && row->kind != OpKind::reference))
         return complain(&op, "G2: cannot stand in a group");
-      isLoopElementwise(&op) ? ++loops : ++roots;
+      roots += !isLoopElementwise(&op) && !(&op != root && joinsMatMul(&op, root));
       last = &op;
     }
     if (!last)

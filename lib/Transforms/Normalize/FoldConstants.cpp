@@ -7,6 +7,7 @@
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mopt/Analysis/Interpreter.h"
+#include "mopt/Dialect/Mopt/Movement.h"
 #include "mopt/Dialect/Mopt/OpTable.h"
 #include "mopt/Runtime/mopt_abi.h"
 #include "mopt/Support/Checked.h"
@@ -65,8 +66,11 @@ private:
     const OpRow *row = findOp(op);
     if (!row || row->kind == OpKind::structure || !row->reference || !isMemoryEffectFree(op) || op->use_empty())
       return;
-    if (!allConstant(op))
+    if (!allConstant(op)) {
+      if (auto reshape = dyn_cast<ReshapeOp>(op))
+        replaceKnownShape(reshape);
       replaceKnownSizes(op);
+    }
     else if (row->kind == OpKind::view)
       foldView(op);
     else
@@ -128,6 +132,42 @@ private:
     for (auto [i, v] : llvm::enumerate(*values))
       memcpy(bytes.data() + i * width, &v, width); // little endian
     replace(result, type, intern(type, std::move(bytes)));
+  }
+
+  /// A shape that is computed from sizes becomes [0, -1, 32]: where the sizes of the result are known, nothing needs to run
+  /// for it, and what computed it is often used by nobody else.
+  void replaceKnownShape(ReshapeOp op) {
+    if (op.getShape().getDefiningOp<ConstantOp>())
+      return;
+    SmallVector<DimExpr> from = dimsOf(op.getData()), to = dimsOf(op.getReshaped());
+    DimExpr before = DimExpr::constant(context, 1), after = before;
+    for (DimExpr dim : from)
+      before = before * dim;
+    SmallVector<int64_t> shape;
+    bool rest = false;
+    for (auto [i, dim] : llvm::enumerate(to)) {
+      after = after * dim;
+      if (!dim || dim.isConstant(0))
+        return;
+      if (auto number = dim.asConstant())
+        shape.push_back(*number);
+      else if (i < from.size() && from[i] == dim)
+        shape.push_back(0);
+      else if (std::exchange(rest, true))
+        return;
+      else
+        shape.push_back(-1);
+    }
+    if (!before || before != after)
+      return; // then the numbers themselves matter
+    OpBuilder builder(op);
+    auto type = RankedTensorType::get(static_cast<int64_t>(shape.size()), builder.getI64Type());
+    std::vector<uint8_t> bytes(shape.size() * sizeof(int64_t));
+    memcpy(bytes.data(), shape.data(), bytes.size());
+    auto constant = ConstantOp::create(builder, op.getLoc(), type, intern(type, std::move(bytes)));
+    op.getShapeMutable().assign(constant.getResult());
+    op.setAllowzero(0);
+    ++folded;
   }
 
   /// The same bytes under other sizes: costs nothing, whatever the size.

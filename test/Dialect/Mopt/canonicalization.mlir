@@ -68,3 +68,44 @@ func.func @shape(%x: tensor<?x3x4xf32, #mopt.dims<[b, 3, 4]>>) -> (tensor<2xi64>
   %1 = mopt.shape %x : (tensor<?x3x4xf32, #mopt.dims<[b, 3, 4]>>) -> tensor<3xi64>
   return %0, %1 : tensor<2xi64>, tensor<3xi64>
 }
+
+// -----
+
+// A transpose that moves only axes of size 1 moves no element: one reshape, with the batch copied and one size left open.
+// CHECK-LABEL: func @unit_axes
+// CHECK-DAG: %[[A:.*]] = mopt.constant {value = dense<[0, 8, 1, 1]> : tensor<4xi64>}
+// CHECK-DAG: %[[B:.*]] = mopt.constant {value = dense<[0, -1, 3, 1]> : tensor<4xi64>}
+// CHECK-DAG: mopt.reshape %arg0, %[[A]]
+// CHECK-DAG: mopt.reshape %arg1, %[[B]]
+// CHECK-NOT: mopt.transpose
+func.func @unit_axes(%x: tensor<?x1x1x8xf32, #mopt.dims<[n, 1, 1, 8]>>, %y: tensor<?x1x?x3xf32, #mopt.dims<[n, 1, h, 3]>>) -> (tensor<?x8x1x1xf32, #mopt.dims<[n, 8, 1, 1]>>, tensor<?x?x3x1xf32, #mopt.dims<[n, h, 3, 1]>>) {
+  %0 = mopt.transpose %x {perm = array<i64: 0, 3, 1, 2>} : (tensor<?x1x1x8xf32, #mopt.dims<[n, 1, 1, 8]>>) -> tensor<?x8x1x1xf32, #mopt.dims<[n, 8, 1, 1]>>
+  %1 = mopt.transpose %y {perm = array<i64: 0, 2, 3, 1>} : (tensor<?x1x?x3xf32, #mopt.dims<[n, 1, h, 3]>>) -> tensor<?x?x3x1xf32, #mopt.dims<[n, h, 3, 1]>>
+  return %0, %1 : tensor<?x8x1x1xf32, #mopt.dims<[n, 8, 1, 1]>>, tensor<?x?x3x1xf32, #mopt.dims<[n, h, 3, 1]>>
+}
+
+// -----
+
+// Two sizes are open, or one is 0, which a reshape would read as "copy": the axis is dropped and put in again.
+// CHECK-LABEL: func @unit_axes_among_symbols
+// CHECK: mopt.squeeze %arg0, {{.*}} -> tensor<?x?x?xf32, #mopt.dims<[n, h, w]>>
+// CHECK: mopt.unsqueeze {{.*}} -> tensor<?x?x?x1xf32, #mopt.dims<[n, h, w, 1]>>
+// CHECK: mopt.squeeze %arg1, {{.*}} -> tensor<0x3xf32>
+// CHECK: mopt.unsqueeze {{.*}} -> tensor<0x3x1xf32>
+func.func @unit_axes_among_symbols(%x: tensor<?x1x?x?xf32, #mopt.dims<[n, 1, h, w]>>, %y: tensor<1x0x3xf32>) -> (tensor<?x?x?x1xf32, #mopt.dims<[n, h, w, 1]>>, tensor<0x3x1xf32>) {
+  %0 = mopt.transpose %x {perm = array<i64: 0, 2, 3, 1>} : (tensor<?x1x?x?xf32, #mopt.dims<[n, 1, h, w]>>) -> tensor<?x?x?x1xf32, #mopt.dims<[n, h, w, 1]>>
+  %1 = mopt.transpose %y {perm = array<i64: 1, 2, 0>} : (tensor<1x0x3xf32>) -> tensor<0x3x1xf32>
+  return %0, %1 : tensor<?x?x?x1xf32, #mopt.dims<[n, h, w, 1]>>, tensor<0x3x1xf32>
+}
+
+// -----
+
+// An axis that may be 1 is not one that is.
+// CHECK-LABEL: func @perhaps_units
+// CHECK: mopt.transpose
+// CHECK: mopt.transpose
+func.func @perhaps_units(%x: tensor<?x4xf32, #mopt.dims<[n, 4]>>, %y: tensor<?x4xf32>) -> (tensor<4x?xf32, #mopt.dims<[4, n]>>, tensor<4x?xf32>) {
+  %0 = mopt.transpose %x : (tensor<?x4xf32, #mopt.dims<[n, 4]>>) -> tensor<4x?xf32, #mopt.dims<[4, n]>>
+  %1 = mopt.transpose %y : (tensor<?x4xf32>) -> tensor<4x?xf32>
+  return %0, %1 : tensor<4x?xf32, #mopt.dims<[4, n]>>, tensor<4x?xf32>
+}

@@ -131,3 +131,34 @@ func.func @terms(%a: tensor<2x3xf32>) {
   %0 = mopt.einsum %a {equation = "ij,jk->ik"} : (tensor<2x3xf32>) -> tensor<?x?xf32>
   return
 }
+
+// -----
+
+// Channels last: the weights stay as ONNX has them.
+// CHECK-LABEL: func @channels_last
+// CHECK: mopt.conv {{.*}} -> tensor<?x?x?x8xf32, #mopt.dims<[n, h, w, 8]>>
+// CHECK: mopt.conv_transpose {{.*}} -> tensor<1x16x6xf32>
+func.func @channels_last(%x: tensor<?x?x?x3xf32, #mopt.dims<[n, h, w, 3]>>, %w: tensor<8x3x3x3xf32>, %y: tensor<1x8x4xf32>, %v: tensor<4x6x2xf32>) {
+  %n = mopt.none : none
+  %0 = mopt.conv %x, %w, %n {pads = array<i64: 1, 1, 1, 1>, channels_last = 1 : i64} : (tensor<?x?x?x3xf32, #mopt.dims<[n, h, w, 3]>>, tensor<8x3x3x3xf32>, none) -> tensor<?x?x?x?xf32>
+  %1 = mopt.conv_transpose %y, %v, %n {strides = array<i64: 2>, channels_last = 1 : i64} : (tensor<1x8x4xf32>, tensor<4x6x2xf32>, none) -> tensor<?x?x?xf32>
+  return
+}
+
+// -----
+
+func.func @channels_second(%x: tensor<1x3x8x8xf32>, %w: tensor<8x3x3x3xf32>) {
+  %n = mopt.none : none
+  // expected-error@+1 {{MOPT-S013: mopt.conv: the input has 8 channels, expected 3: 3 of the weights times group 1}}
+  %0 = mopt.conv %x, %w, %n {channels_last = 1 : i64} : (tensor<1x3x8x8xf32>, tensor<8x3x3x3xf32>, none) -> tensor<?x?x?x?xf32>
+  return
+}
+
+// -----
+
+func.func @channels_somewhere(%x: tensor<1x3x8x8xf32>, %w: tensor<8x3x3x3xf32>) {
+  %n = mopt.none : none
+  // expected-error@+1 {{MOPT-S009: mopt.conv: channels_last is 2, expected 0 or 1}}
+  %0 = mopt.conv %x, %w, %n {channels_last = 2 : i64} : (tensor<1x3x8x8xf32>, tensor<8x3x3x3xf32>, none) -> tensor<?x?x?x?xf32>
+  return
+}

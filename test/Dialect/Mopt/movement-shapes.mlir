@@ -243,3 +243,14 @@ func.func @growth(%x: tensor<4611686018427387904xf32>) {
   %0 = mopt.tile %x, %r : (tensor<4611686018427387904xf32>, tensor<1xi64>) -> tensor<?xf32>
   return
 }
+
+// -----
+
+// CHECK-LABEL: func @channels_last
+// CHECK: mopt.depth_to_space {{.*}} -> tensor<1x10x12x2xf32>
+// CHECK: mopt.space_to_depth {{.*}} -> tensor<1x5x6x8xf32>
+func.func @channels_last(%x: tensor<1x5x6x8xf32>) {
+  %0 = mopt.depth_to_space %x {blocksize = 2 : i64, channels_last = 1 : i64} : (tensor<1x5x6x8xf32>) -> tensor<?x?x?x?xf32>
+  %1 = mopt.space_to_depth %0 {blocksize = 2 : i64, channels_last = 1 : i64} : (tensor<?x?x?x?xf32>) -> tensor<?x?x?x?xf32>
+  return
+}

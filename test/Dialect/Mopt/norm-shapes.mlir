@@ -40,3 +40,14 @@ func.func @scale(%x: tensor<2x4x8xf32>, %c: tensor<4xf32>) {
   %0:3 = mopt.layer_norm %x, %c, %n : (tensor<2x4x8xf32>, tensor<4xf32>, none) -> (tensor<2x4x8xf32>, none, none)
   return
 }
+
+// -----
+
+// CHECK-LABEL: func @channels_last
+// CHECK: mopt.batch_norm {{.*}} -> (tensor<2x5x6x3xf32>, none, none)
+// CHECK: mopt.lrn {{.*}} -> tensor<2x5x6x3xf32>
+func.func @channels_last(%x: tensor<2x5x6x3xf32>, %v: tensor<3xf32>) {
+  %0:3 = mopt.batch_norm %x, %v, %v, %v, %v {channels_last = 1 : i64} : (tensor<2x5x6x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<?x?x?x?xf32>, none, none)
+  %1 = mopt.lrn %x {size = 3 : i64, channels_last = 1 : i64} : (tensor<2x5x6x3xf32>) -> tensor<?x?x?x?xf32>
+  return
+}

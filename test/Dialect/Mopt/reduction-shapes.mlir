@@ -115,3 +115,22 @@ func.func @kernel(%x: tensor<1x3x8xf32>) {
   %0 = mopt.average_pool %x {kernel_shape = array<i64: 2, 2>} : (tensor<1x3x8xf32>) -> tensor<?x?x?xf32>
   return
 }
+
+// -----
+
+// CHECK-LABEL: func @channels_last
+// CHECK: mopt.max_pool {{.*}} -> (tensor<?x4x4x3xf32, #mopt.dims<[n, 4, 4, 3]>>, none)
+// CHECK: mopt.global_average_pool {{.*}} -> tensor<?x1x1x3xf32, #mopt.dims<[n, 1, 1, 3]>>
+func.func @channels_last(%x: tensor<?x8x8x3xf32, #mopt.dims<[n, 8, 8, 3]>>) {
+  %0:2 = mopt.max_pool %x {kernel_shape = array<i64: 2, 2>, strides = array<i64: 2, 2>, channels_last = 1 : i64} : (tensor<?x8x8x3xf32, #mopt.dims<[n, 8, 8, 3]>>) -> (tensor<?x?x?x?xf32>, none)
+  %1 = mopt.global_average_pool %x {channels_last = 1 : i64} : (tensor<?x8x8x3xf32, #mopt.dims<[n, 8, 8, 3]>>) -> tensor<?x?x?x?xf32>
+  return
+}
+
+// -----
+
+func.func @positions(%x: tensor<1x8x8x3xf32>) {
+  // expected-error@+1 {{MOPT-S009: mopt.max_pool: channels_last is 1, expected 0 where positions are a result}}
+  %0:2 = mopt.max_pool %x {kernel_shape = array<i64: 2, 2>, channels_last = 1 : i64} : (tensor<1x8x8x3xf32>) -> (tensor<1x7x7x3xf32>, tensor<1x7x7x3xi64>)
+  return
+}

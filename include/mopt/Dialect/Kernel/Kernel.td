@@ -116,11 +116,13 @@ class Kernel_RootOp<string mnemonic, dag attributes = (ins)>
     }
   }];
 }
-def Kernel_MatMulOp : Kernel_RootOp<"matmul"> {
+def Kernel_MatMulOp : Kernel_RootOp<"matmul", (ins OptionalAttr<DenseI64ArrayAttr>:$a_order,
+                                                  OptionalAttr<DenseI64ArrayAttr>:$y_order)> {
   let summary = "y[...b,m,n] = sum over k of a[...b,m,k] * B[...b,k,n]";
   let description = [{
     B comes in panels: [...b, ceil(n/16), k, 16]. Batch axes broadcast from the right. One accumulator for each element, k
-    ascending.
+    ascending. With `a_order`, axis i of a is axis a_order[i] of its tensor; with `y_order`, axis i of y is axis y_order[i] of
+    the tensor that is written. The last axis stays the last. Maps of extras are over y before that.
   }];
 }
 def Kernel_ConvOp : Kernel_RootOp<"conv", (ins DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
@@ -130,6 +132,29 @@ def Kernel_ConvOp : Kernel_RootOp<"conv", (ins DenseI64ArrayAttr:$kernel, DenseI
     Weights come in panels: [g, ceil(o/g/16), taps * c/g, 16], taps in row-major order. `pads` are those before the first
     element of each axis. One accumulator for each element: taps ascending, then channels; a tap outside of x adds zeros.
   }];
+}
+def Kernel_DepthwiseOp : Kernel_RootOp<"depthwise", (ins DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
+                                                        DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$pads)> {
+  let summary = "Convolution of x[n,s...,c] to y[n,s'...,c], each channel by itself";
+  let description = [{
+    Weights come in panels of channels: [ceil(c/16), taps, 16], taps in row-major order. One accumulator for each element,
+    taps ascending; a tap outside of x adds nothing.
+  }];
+}
+/// `axes`: ascending numbers of axes of the one input.
+class Kernel_RowOp<string mnemonic, dag attributes> : Kernel_RootOp<mnemonic, !con((ins DenseI64ArrayAttr:$axes), attributes)> {
+  let hasVerifier = 1;
+}
+def Kernel_ReduceOp : Kernel_RowOp<"reduce", (ins StrAttr:$kind)> {
+  let summary = "Combines the elements along `axes`, which the result lacks or has with size 1";
+  let description = "`kind`: sum, mean, max, min, prod, l1, l2, log_sum, log_sum_exp, sum_square. The order follows from the sizes.";
+}
+def Kernel_SoftmaxOp : Kernel_RowOp<"softmax", (ins UnitAttr:$logarithm)> {
+  let summary = "exp(x - max) / sum over `axes`, or x - max - log(sum)";
+}
+def Kernel_NormOp : Kernel_RowOp<"norm", (ins F32Attr:$epsilon, UnitAttr:$rms, OptionalAttr<DenseI64ArrayAttr>:$split)> {
+  let summary = "(x - mean) / sqrt(variance + epsilon) over `axes`; with `rms`, x / sqrt(mean of x^2 + epsilon)";
+  let description = "`split`, [axis, parts]: one of `axes` is cut into equal parts, of which each is normalized on its own.";
 }
 def Kernel_ConvTransposeOp : Kernel_RootOp<"conv_transpose", (ins DenseI64ArrayAttr:$kernel)> {
   let summary = "Transposed convolution of x[n,s...,c] to y[n,s*kernel...,o] with strides as large as the kernel";
@@ -167,8 +192,11 @@ def Kernel_MoveOp : Kernel_RootOp<"move", (ins StrAttr:$op, ArrayAttr:$parts)> {
 }
 def Kernel_PackOp : Kernel_Op<"pack", [DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "A matrix operand that is not constant, into panels";
-  let description = "b[...,k,n], or b[...,n,k] with `transposed`, to [..., ceil(n/16), k, 16]; missing columns are zeros.";
-  let arguments = (ins TensorOrMemref:$source, TensorOrMemref:$out, UnitAttr:$transposed);
+  let description = [{
+    b[...,k,n] to [..., ceil(n/16), k, 16]; missing columns are zeros. With `order`, axis i of b is axis order[i] of its
+    tensor.
+  }];
+  let arguments = (ins TensorOrMemref:$source, TensorOrMemref:$out, OptionalAttr<DenseI64ArrayAttr>:$order);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
     `ins` `(` $source `:` type($source) `)` `outs` `(` $out `:` type($out) `)` attr-dict (`->` type($results)^)?

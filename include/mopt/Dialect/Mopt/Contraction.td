@@ -12,7 +12,7 @@ class Mopt_Contraction<string mnemonic> : Mopt_Op<mnemonic, [Pure]> {
   let numericClass = "rounded";
 }
 defvar ConvAttributes = (ins Choice<["NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"]>:$auto_pad, Ints:$dilations,
-                             Int<1>:$group, Ints:$kernel_shape, Ints:$pads, Ints:$strides);
+                             Int<1>:$group, Ints:$kernel_shape, Ints:$pads, Ints:$strides, ChannelsLast:$channels_last);
 
 def Mopt_MatMulOp : Mopt_Contraction<"matmul"> {
   let onnx = [Onnx<"MatMul", 1>];

@@ -37,6 +37,8 @@ SmallVector<DimExpr> dimsOf(Type type);
 inline SmallVector<DimExpr> dimsOf(Value value) { return dimsOf(value.getType()); }
 /// The tensor type with these sizes: `?` and the encoding for those that are not numbers.
 RankedTensorType tensorType(ArrayRef<DimExpr> dims, Type element);
+/// Whether a transpose of a tensor with these sizes leaves the order of its elements: only axes of size 1 change places.
+bool movesUnitAxesOnly(ArrayRef<DimExpr> dims, ArrayRef<int64_t> perm);
 /// An operand or result that ONNX leaves out.
 inline bool isAbsent(Value value) { return isa<NoneType>(value.getType()); }
 inline RankedTensorType tensorOf(Value value) { return dyn_cast<RankedTensorType>(value.getType()); }

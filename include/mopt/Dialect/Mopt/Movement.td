@@ -41,6 +41,10 @@ def Mopt_TransposeOp : Mopt_Movement<"transpose"> {
   let onnx = [Onnx<"Transpose", 1>];
   let arguments = (ins T_Any:$data, Ints:$perm);
   let results = (outs T_Any:$transposed);
+  let extraClassDeclaration = [{
+    /// One non-negative axis of the operand for each of the result; without attribute the axes are reversed.
+    ::llvm::SmallVector<int64_t> permutation();
+  }];
   let hasFolder = 1;
   let hasCanonicalizer = 1;
 }
@@ -152,12 +156,12 @@ def Mopt_EyeLikeOp : Mopt_Movement<"eye_like"> {
 }
 def Mopt_DepthToSpaceOp : Mopt_Movement<"depth_to_space"> {
   let onnx = [Onnx<"DepthToSpace", 1>];
-  let arguments = (ins T_Any:$input, I64Attr:$blocksize, Choice<["DCR", "CRD"]>:$mode);
+  let arguments = (ins T_Any:$input, I64Attr:$blocksize, Choice<["DCR", "CRD"]>:$mode, ChannelsLast:$channels_last);
   let results = (outs T_Any:$output);
 }
 def Mopt_SpaceToDepthOp : Mopt_Movement<"space_to_depth"> {
   let onnx = [Onnx<"SpaceToDepth", 1>];
-  let arguments = (ins T_Any:$input, I64Attr:$blocksize, Choice<["DCR", "CRD"]>:$mode);
+  let arguments = (ins T_Any:$input, I64Attr:$blocksize, Choice<["DCR", "CRD"]>:$mode, ChannelsLast:$channels_last);
   let results = (outs T_Any:$output);
 }
 def Mopt_ReverseSequenceOp : Mopt_Movement<"reverse_sequence"> {

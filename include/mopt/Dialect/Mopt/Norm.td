@@ -13,14 +13,14 @@ def Mopt_BatchNormOp : Mopt_Norm<"batch_norm"> {
   let index = "x[n,c,s...] scale[c] b[c] mean[c] var[c] -> y[n,c,s...]";
   let units = Serial;
   let arguments = (ins T_Float:$x, T_Float:$scale, T_Float:$b, T_Float:$input_mean, T_Float:$input_var,
-                       Flt<"1e-05f">:$epsilon, Flt<"0.9f">:$momentum, Int<0>:$training_mode);
+                       Flt<"1e-05f">:$epsilon, Flt<"0.9f">:$momentum, Int<0>:$training_mode, ChannelsLast:$channels_last);
   let results = (outs T_Float:$y, O_Float:$running_mean, O_Float:$running_var);
 }
 def Mopt_InstanceNormOp : Mopt_Norm<"instance_norm"> {
   let onnx = [Onnx<"InstanceNormalization", 6>];
   let index = "x[n,c,s...] scale[c] b[c] -> y[n,c,s...]";
   let units = Planes;
-  let arguments = (ins T_Float:$input, T_Float:$scale, T_Float:$b, Flt<"1e-05f">:$epsilon);
+  let arguments = (ins T_Float:$input, T_Float:$scale, T_Float:$b, Flt<"1e-05f">:$epsilon, ChannelsLast:$channels_last);
   let results = (outs T_Float:$output);
 }
 def Mopt_LayerNormOp : Mopt_Norm<"layer_norm"> {
@@ -40,7 +40,7 @@ def Mopt_GroupNormOp : Mopt_Norm<"group_norm"> {
   let onnx = [Onnx<"GroupNormalization", 18, 20, [], ["scale_per_group=1"]>, Onnx<"GroupNormalization", 21>];
   let units = Outer;
   let arguments = (ins T_Float:$x, T_Float:$scale, T_Float:$bias, Flt<"1e-05f">:$epsilon, I64Attr:$num_groups,
-                       Int<1>:$stash_type, Int<0>:$scale_per_group);
+                       Int<1>:$stash_type, Int<0>:$scale_per_group, ChannelsLast:$channels_last);
   let results = (outs T_Float:$y);
 }
 def Mopt_LpNormOp : Mopt_Norm<"lp_norm"> {
@@ -51,7 +51,8 @@ def Mopt_LpNormOp : Mopt_Norm<"lp_norm"> {
 }
 def Mopt_LRNOp : Mopt_Norm<"lrn"> {
   let onnx = [Onnx<"LRN", 1>];
-  let arguments = (ins T_Float:$x, Flt<"0.0001f">:$alpha, Flt<"0.75f">:$beta, Flt<"1.0f">:$bias, I64Attr:$size);
+  let arguments = (ins T_Float:$x, Flt<"0.0001f">:$alpha, Flt<"0.75f">:$beta, Flt<"1.0f">:$bias, I64Attr:$size,
+                       ChannelsLast:$channels_last);
   let results = (outs T_Float:$y);
 }
 #endif

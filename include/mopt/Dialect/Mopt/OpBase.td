@@ -70,6 +70,9 @@ def O_Index : Opt<T_Index>;
 //===----------------------------------------------------------------------===//
 class Int<int value> : DefaultValuedAttr<I64Attr, !cast<string>(value)> { int moptInt = value; }
 class Flt<string value> : DefaultValuedAttr<F32Attr, value> { string moptFloat = value; }
+/// 1: operand 0 and result 0 lie as N, spatial..., C instead of N, C, spatial...; weights stay as ONNX has them. Passes set
+/// it; ONNX has no such attribute. Reference functions do not read it: they get descriptors whose axes are put in order.
+def ChannelsLast : Int<0>;
 def OptInt : OptionalAttr<I64Attr>;
 def OptFlt : OptionalAttr<F32Attr>;
 def Ints : OptionalAttr<DenseI64ArrayAttr>;

@@ -84,5 +84,20 @@ private:
 /// An integer attribute of an op, or its default.
 int64_t attrInt(Operation *op, StringRef name);
 
+/// Whether operand 0 and result 0 lie as N, spatial..., C (attribute `channels_last`).
+bool isChannelsLast(Operation *op);
+bool isChannelsLast(const OpRow &row, DictionaryAttr attrs);
+/// Where axis `axis` of N, C, spatial... is in N, spatial..., C.
+constexpr int64_t channelsLastAxis(int64_t axis, int64_t rank) {
+  return axis == 0 || rank < 2 ? axis : axis == 1 ? rank - 1 : axis - 1;
+}
+/// What belongs to the axes of N, spatial..., C in the order N, C, spatial... .
+template <typename T> SmallVector<T> channelsFirst(ArrayRef<T> stored) {
+  SmallVector<T> out;
+  for (size_t i = 0; i < stored.size(); ++i)
+    out.push_back(stored[channelsLastAxis(i, stored.size())]);
+  return out;
+}
+
 } // namespace mopt
 #endif

@@ -39,7 +39,7 @@ def Mopt_LogSoftmaxOp : Mopt_Softmax<"log_softmax", "LogSoftmax">;
 def Mopt_HardmaxOp : Mopt_Softmax<"hardmax", "Hardmax">;
 
 defvar PoolAttributes = (ins Choice<["NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"]>:$auto_pad, Int<0>:$ceil_mode,
-                             Ints:$dilations, Ints:$kernel_shape, Ints:$pads, Ints:$strides);
+                             Ints:$dilations, Ints:$kernel_shape, Ints:$pads, Ints:$strides, ChannelsLast:$channels_last);
 def Mopt_AveragePoolOp : Mopt_Reduction<"average_pool"> {
   let onnx = [Onnx<"AveragePool", 7>];
   let arguments = !con((ins T_Float:$x), PoolAttributes, (ins Int<0>:$count_include_pad));
@@ -58,12 +58,12 @@ def Mopt_LpPoolOp : Mopt_Reduction<"lp_pool"> {
 }
 class Mopt_GlobalPool<string mnemonic, string name, int since> : Mopt_Reduction<mnemonic> {
   let onnx = [Onnx<name, since>];
-  let arguments = (ins T_Float:$x);
+  let arguments = (ins T_Float:$x, ChannelsLast:$channels_last);
   let results = (outs T_Float:$y);
 }
 def Mopt_GlobalAveragePoolOp : Mopt_GlobalPool<"global_average_pool", "GlobalAveragePool", 1>;
 def Mopt_GlobalMaxPoolOp : Mopt_GlobalPool<"global_max_pool", "GlobalMaxPool", 1>;
-def Mopt_GlobalLpPoolOp : Mopt_GlobalPool<"global_lp_pool", "GlobalLpPool", 2> { let arguments = (ins T_Float:$x, Int<2>:$p); }
+def Mopt_GlobalLpPoolOp : Mopt_GlobalPool<"global_lp_pool", "GlobalLpPool", 2> { let arguments = (ins T_Float:$x, Int<2>:$p, ChannelsLast:$channels_last); }
 def Mopt_CumSumOp : Mopt_Reduction<"cumsum"> {
   let onnx = [Onnx<"CumSum", 11>];
   let units = Serial;

@@ -1,0 +1,52 @@
+//===- Lanes.cpp - expressions over 16 lanes -----------------------------------------------------------------------===//
+#include "Lanes.h"
+
+namespace mopt {
+
+Lanes::Lanes(Code &code, bool wide) : code(code) {
+  OpBuilder &b = code.builder;
+  floatType = VectorType::get({Code::width}, wide ? Type(b.getF64Type()) : Type(b.getF32Type()));
+  intType = VectorType::get({Code::width}, b.getIntegerType(wide ? 64 : 32));
+}
+
+Value Lanes::c(double value) {
+  APFloat number(value);
+  bool inexact;
+  if (floatType.getElementType().isF32())
+    number.convert(APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven, &inexact);
+  return create<arith::ConstantOp>(DenseElementsAttr::get(floatType, number));
+}
+
+Value Lanes::i(int64_t value) {
+  APInt number(intType.getElementTypeBitWidth(), value, /*isSigned=*/true, /*implicitTrunc=*/true);
+  return create<arith::ConstantOp>(DenseElementsAttr::get(intType, number));
+}
+
+Value Lanes::polynomial(Value x, ArrayRef<double> coefficients) {
+  Value y = c(coefficients.back());
+  for (double coefficient : llvm::reverse(coefficients.drop_back()))
+    y = fma(y, x, c(coefficient));
+  return y;
+}
+
+Value Lanes::inverse(Value mask) {
+  return differ(mask, create<arith::ConstantOp>(DenseElementsAttr::get(cast<ShapedType>(mask.getType()), true)));
+}
+
+Value Lanes::any(Value mask) {
+  Type together = code.builder.getIntegerType(Code::width);
+  Value some =
+      LLVM::FreezeOp::create(code.builder, code.loc, mask); // lanes that do not exist decide nothing, but are something
+  Value bits = LLVM::BitcastOp::create(code.builder, code.loc, together, some);
+  Value zero = arith::ConstantOp::create(code.builder, code.loc, code.builder.getIntegerAttr(together, 0));
+  return arith::CmpIOp::create(code.builder, code.loc, arith::CmpIPredicate::ne, bits, zero);
+}
+
+Value Lanes::bits(Value a) { return arith::BitcastOp::create(code.builder, code.loc, intType, a); }
+Value Lanes::floats(Value a) { return arith::BitcastOp::create(code.builder, code.loc, floatType, a); }
+Value Lanes::intEqual(Value a, Value b) {
+  return arith::CmpIOp::create(code.builder, code.loc, arith::CmpIPredicate::eq, a, b);
+}
+Value Lanes::toFloat(Value a) { return arith::SIToFPOp::create(code.builder, code.loc, floatType, a); }
+
+} // namespace mopt
