@@ -4,7 +4,7 @@
 // A copy that bufferization left runs as a step; a copy onto itself goes.
 // CHECK-LABEL: @copies
 // CHECK: mopt.group "movement"
-// CHECK: kernel.reference "identity"
+// CHECK: kernel.move ins(%arg0 : memref<4xf32>) outs(%arg1 : memref<4xf32>) {{.*}}op = "identity"
 // CHECK-NOT: memref.copy
 func.func @copies(%x: memref<4xf32>, %y: memref<4xf32>) {
   memref.copy %x, %y : memref<4xf32> to memref<4xf32>
@@ -14,5 +14,5 @@ func.func @copies(%x: memref<4xf32>, %y: memref<4xf32>) {
 
 // Outputs that are the input, a constant, or one value twice are copies.
 // WHOLE-LABEL: @main
-// WHOLE-COUNT-3: kernel.reference "identity"
+// WHOLE-COUNT-3: kernel.move {{.*}}op = "identity"
 // WHOLE-NOT: memref.copy

@@ -170,6 +170,15 @@ void Code::when(Value condition, llvm::function_ref<void()> body) {
   body();
 }
 
+void Code::either(Value condition, llvm::function_ref<void()> yes, llvm::function_ref<void()> no) {
+  auto branch = scf::IfOp::create(builder, loc, condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  yes();
+  builder.setInsertionPointToStart(branch.elseBlock());
+  no();
+}
+
 void Code::choose(Value value, ArrayRef<int64_t> cases, llvm::function_ref<void(int64_t)> body) {
   if (cases.size() == 1)
     return body(cases.front());

@@ -69,6 +69,7 @@ public:
   SmallVector<Value> loop(Value lower, Value upper, Value step, ValueRange initial,
                           llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body, bool rolled = false);
   void when(Value condition, llvm::function_ref<void()> body);
+  void either(Value condition, llvm::function_ref<void()> yes, llvm::function_ref<void()> no);
   /// Runs the body of the case that `value` equals; each of `cases` once. The last one is taken for granted.
   void choose(Value value, ArrayRef<int64_t> cases, llvm::function_ref<void(int64_t)> body);
 };

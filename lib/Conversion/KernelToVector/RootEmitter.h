@@ -24,11 +24,15 @@ std::unique_ptr<RootEmitter> makeRootEmitter(Operation *op, PlanView &plan, cons
 
 // One for each kernel op, in the file of its name.
 std::unique_ptr<RootEmitter> emitConv(kernel::ConvOp op, PlanView &plan, const Schedule &schedule);
+std::unique_ptr<RootEmitter> emitConvTranspose(kernel::ConvTransposeOp op, PlanView &plan, const Schedule &schedule);
 std::unique_ptr<RootEmitter> emitDepthwise(kernel::DepthwiseOp op, PlanView &plan, const Schedule &schedule);
 std::unique_ptr<RootEmitter> emitMatMul(kernel::MatMulOp op, PlanView &plan, const Schedule &schedule);
+std::unique_ptr<RootEmitter> emitMove(kernel::MoveOp op, PlanView &plan, const Schedule &schedule);
 std::unique_ptr<RootEmitter> emitNorm(kernel::NormOp op, PlanView &plan, const Schedule &schedule);
 std::unique_ptr<RootEmitter> emitPack(kernel::PackOp op, PlanView &plan, const Schedule &schedule);
+std::unique_ptr<RootEmitter> emitPool(kernel::PoolOp op, PlanView &plan, const Schedule &schedule);
 std::unique_ptr<RootEmitter> emitReduce(kernel::ReduceOp op, PlanView &plan, const Schedule &schedule);
+std::unique_ptr<RootEmitter> emitResize(kernel::ResizeOp op, PlanView &plan, const Schedule &schedule);
 std::unique_ptr<RootEmitter> emitSoftmax(kernel::SoftmaxOp op, PlanView &plan, const Schedule &schedule);
 
 /// Strides of a row-major tensor, in elements.

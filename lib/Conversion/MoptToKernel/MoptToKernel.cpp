@@ -41,6 +41,10 @@ public:
       write.setWritable(true);
     }
     func::ReturnOp::create(builder, returned.getLoc());
+    // What only shapes were computed from: kernels take sizes from the shapes themselves.
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(target.getBody().front())))
+      if (isOpTriviallyDead(&op))
+        op.erase();
     return target;
   }
 
@@ -235,7 +239,7 @@ private:
             add(operand);
     Operation *op = parts.create(inner, extras, outs.front(), maps, order);
     Block &block = op->getRegion(0).emplaceBlock();
-    Type element = inner.getF32Type();
+    Type element = tensorOf(root->getResult(0)).getElementType();
     for (unsigned i = 0; i < extras.size() + 1; ++i)
       block.addArgument(element, op->getLoc());
     OpBuilder b = OpBuilder::atBlockBegin(&block);
@@ -313,6 +317,53 @@ struct ConvertMoptToKernel : impl::ConvertMoptToKernelBase<ConvertMoptToKernel> 
 };
 
 struct GroupCopies : impl::GroupCopiesBase<GroupCopies> {
+  /// Sizes of a buffer; null where they have no name.
+  SmallVector<DimExpr> dimsOfBuffer(Value memref) {
+    auto type = cast<MemRefType>(memref.getType());
+    if (auto argument = dyn_cast<BlockArgument>(memref)) {
+      SmallVector<DimExpr> dims;
+      if (auto list = getOperation().getArgAttrOfType<DimsAttr>(argument.getArgNumber(), "mopt.dims"))
+        for (DimAttr dim : list.getDims())
+          dims.push_back(DimExpr(dim));
+      dims.resize(type.getRank());
+      return dims;
+    }
+    SmallVector<Value> sizes;
+    if (auto alloc = memref.getDefiningOp<memref::AllocOp>())
+      sizes = alloc.getDynamicSizes();
+    else if (auto view = memref.getDefiningOp<kernel::ViewOp>())
+      sizes = view.getSizes();
+    SmallVector<DimExpr> dims;
+    unsigned next = 0;
+    for (int64_t size : type.getShape())
+      dims.push_back(!ShapedType::isDynamic(size) ? DimExpr::constant(&getContext(), size)
+                     : next < sizes.size()        ? kernel::sizeOf(sizes[next++])
+                                                  : DimExpr());
+    return dims;
+  }
+
+  void makeCopy(OpBuilder &builder, memref::CopyOp copy) {
+    Type element = cast<MemRefType>(copy.getSource().getType()).getElementType();
+    DimExpr count = DimExpr::constant(&getContext(), 1), zero = DimExpr::constant(&getContext(), 0), one = count;
+    SmallVector<DimExpr> dims = dimsOfBuffer(copy.getSource());
+    for (DimExpr dim : dims)
+      count = count * dim;
+    // Sizes with two names are held against each other by the run.
+    if (!count || dims != dimsOfBuffer(copy.getTarget()) || !llvm::is_contained({8, 16, 32, 64}, storedBits(element))) {
+      kernel::ReferenceOp::create(builder, copy.getLoc(), TypeRange{}, "identity", builder.getDictionaryAttr({}),
+                                  ArrayRef<int64_t>{1}, ArrayRef<int64_t>{1}, copy.getSource(), copy.getTarget());
+      return;
+    }
+    // All elements in a row.
+    Attribute place = DimsAttr::get(&getContext(), {zero.attr(), one.attr()});
+    Attribute part = builder.getArrayAttr({DimsAttr::get(&getContext(), {count.attr()}), place, place});
+    auto move = kernel::MoveOp::create(builder, copy.getLoc(), TypeRange{}, copy.getSource(), ValueRange{}, copy.getTarget(),
+                                       builder.getAffineMapArrayAttr({}), "identity", builder.getArrayAttr(part));
+    Block &block = move.getEpilogue().emplaceBlock();
+    OpBuilder inner = OpBuilder::atBlockBegin(&block);
+    kernel::ResultOp::create(inner, copy.getLoc(), block.addArgument(element, copy.getLoc()));
+  }
+
   void runOnOperation() override {
     if (getOperation().isExternal())
       return;
@@ -324,8 +375,7 @@ struct GroupCopies : impl::GroupCopiesBase<GroupCopies> {
       if (copy.getSource() != copy.getTarget()) {
         auto group = GroupOp::create(builder, copy.getLoc(), TypeRange{}, builder.getStringAttr("movement"));
         OpBuilder inner = OpBuilder::atBlockBegin(&group.getBody().emplaceBlock());
-        kernel::ReferenceOp::create(inner, copy.getLoc(), TypeRange{}, "identity", inner.getDictionaryAttr({}),
-                                    ArrayRef<int64_t>{1}, ArrayRef<int64_t>{1}, copy.getSource(), copy.getTarget());
+        makeCopy(inner, copy);
         YieldOp::create(inner, copy.getLoc(), ValueRange{});
       }
       copy.erase();

@@ -178,9 +178,92 @@ KernelParts normParts(Operation *root, APFloat epsilon, Value scale, Value bias,
   return parts;
 }
 
+KernelParts moveParts(Operation *op, ArrayRef<Move> moves, OperandBuilder &operands) {
+  OpBuilder &builder = operands.builder;
+  SmallVector<Value> inputs;
+  SmallVector<Attribute> parts;
+  Value zeros;
+  auto dims = [&](ArrayRef<DimExpr> list) -> Attribute {
+    SmallVector<DimAttr> attrs;
+    for (DimExpr dim : list)
+      attrs.push_back(dim.attr());
+    return DimsAttr::get(builder.getContext(), attrs);
+  };
+  for (const Move &move : moves) {
+    if (!move.source && !zeros) {
+      auto type = RankedTensorType::get({1}, tensorOf(op->getResult(0)).getElementType());
+      zeros = kernel::WeightOp::create(builder, op->getLoc(), type, builder.getZeroAttr(type));
+    }
+    inputs.push_back(move.source ? operands.map.lookup(move.source) : zeros);
+    parts.push_back(builder.getArrayAttr({dims(move.sizes), dims(move.from), dims(move.to)}));
+  }
+  KernelParts result;
+  result.create = [=, loc = op->getLoc(), name = findOp(op)->mnemonic](OpBuilder &b, ValueRange extras, Value out,
+                                                                       ArrayRef<AffineMap> maps, ArrayRef<int64_t>) -> Operation * {
+    return kernel::MoveOp::create(b, loc, out.getType(), inputs, extras, out, b.getAffineMapArrayAttr(maps), name,
+                                  b.getArrayAttr(parts));
+  };
+  return result;
+}
+
+KernelParts poolParts(Operation *op, const PoolWindow &window, OperandBuilder &operands) {
+  SmallVector<DimAttr> pads;
+  for (DimExpr pad : window.pads)
+    pads.push_back(pad.attr());
+  Value x = operands.map.lookup(op->getOperand(0));
+  KernelParts result;
+  result.create = [=, loc = op->getLoc(), name = findOp(op)->mnemonic](OpBuilder &b, ValueRange extras, Value out,
+                                                                       ArrayRef<AffineMap> maps, ArrayRef<int64_t>) -> Operation * {
+    return kernel::PoolOp::create(b, loc, out.getType(), x, extras, out, b.getAffineMapArrayAttr(maps), name, window.kernel,
+                                  window.strides, window.dilations, DimsAttr::get(b.getContext(), pads),
+                                  window.channelsLast, window.countPads);
+  };
+  return result;
+}
+
+KernelParts convTransposeParts(ConvTransposeOp op, OperandBuilder &operands) {
+  ArrayRef<int64_t> w = tensorOf(op.getW()).getShape();
+  SmallVector<int64_t> kernel(w.drop_front(2));
+  Panels panels; // one matrix for each tap
+  for (int64_t size : kernel)
+    panels.groups *= size;
+  panels.groupStride = 1;
+  panels.n = w[1];
+  panels.nStride = panels.groups;
+  panels.inner = w[0];
+  panels.innerStride = w[1] * panels.groups;
+  Value x = operands.map.lookup(op.getX());
+  Value packed = packedWeight(operands.builder, op.getW().getDefiningOp<ConstantOp>(), {panels.groups}, panels);
+  KernelParts parts;
+  parts.create = [=, loc = op.getLoc()](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps, ArrayRef<int64_t>) -> Operation * {
+    return kernel::ConvTransposeOp::create(b, loc, out.getType(), ValueRange{x, packed}, extras, out,
+                                           b.getAffineMapArrayAttr(maps), kernel);
+  };
+  if (!isAbsent(op.getB()))
+    parts.bias = op.getB();
+  return parts;
+}
+
+KernelParts resizeParts(ResizeOp op, OperandBuilder &operands) {
+  Value x = operands.map.lookup(op.getX());
+  KernelParts parts;
+  parts.create = [=](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps, ArrayRef<int64_t>) -> Operation * {
+    ResizeOp resize = op; // handles are not const-correct
+    return kernel::ResizeOp::create(b, resize.getLoc(), out.getType(), x, extras, out, b.getAffineMapArrayAttr(maps),
+                                    *resizeScales(resize), resize.getMode(),
+                                    resize.getCoordinateTransformationMode(),
+                                    resize.getNearestMode());
+  };
+  return parts;
+}
+
 } // namespace
 
 KernelParts makeKernelParts(Operation *root, OperandBuilder &operands) {
+  if (std::optional<SmallVector<Move>> moves = movesOf(root))
+    return moveParts(root, *moves, operands);
+  if (std::optional<PoolWindow> window = poolWindow(root))
+    return poolParts(root, *window, operands);
   return llvm::TypeSwitch<Operation *, KernelParts>(root)
       .Case([&](MatMulOp op) {
         Access a = accessOf(op.getA(), op), b = accessOf(op.getB(), op);
@@ -194,6 +277,8 @@ KernelParts makeKernelParts(Operation *root, OperandBuilder &operands) {
           parts.bias = op.getC();
         return parts;
       })
+      .Case([&](ConvTransposeOp op) { return convTransposeParts(op, operands); })
+      .Case([&](ResizeOp op) { return resizeParts(op, operands); })
       .Case([&](ConvOp op) { return convParts(op, operands); })
       .Case([&](ReduceOp op) { return reduceParts(op, op.getKind(), operands); })
       .Case([&](GlobalAveragePoolOp op) { return reduceParts(op, "mean", operands); })

@@ -195,7 +195,7 @@ FailureOr<StepCode> StepEmitter::emit(GroupOp group) {
     units = own->units;
     work = own->work;
     step.macs = own->macs;
-    step.name = root->getName().stripDialect().str();
+    step.name = own->name.empty() ? root->getName().stripDialect().str() : own->name;
     if (auto fused = dyn_cast<kernel::RootOpInterface>(root))
       step.name += Epilogue(fused.getEpilogue()).name();
   } else if (reference) {

@@ -153,10 +153,14 @@ void registerBufferization(DialectRegistry &registry) {
     ReferenceOp::attachInterface<KernelModel<ReferenceOp>>(*context);
     MatMulOp::attachInterface<KernelModel<MatMulOp>>(*context);
     ConvOp::attachInterface<KernelModel<ConvOp>>(*context);
+    ConvTransposeOp::attachInterface<KernelModel<ConvTransposeOp>>(*context);
     DepthwiseOp::attachInterface<KernelModel<DepthwiseOp>>(*context);
+    MoveOp::attachInterface<KernelModel<MoveOp>>(*context);
     NormOp::attachInterface<KernelModel<NormOp>>(*context);
     PackOp::attachInterface<KernelModel<PackOp>>(*context);
+    PoolOp::attachInterface<KernelModel<PoolOp>>(*context);
     ReduceOp::attachInterface<KernelModel<ReduceOp>>(*context);
+    ResizeOp::attachInterface<KernelModel<ResizeOp>>(*context);
     SoftmaxOp::attachInterface<KernelModel<SoftmaxOp>>(*context);
     WeightOp::attachInterface<WeightModel>(*context);
     ViewOp::attachInterface<ViewModel>(*context);

@@ -54,6 +54,54 @@ LogicalResult WeightOp::verify() {
   return success();
 }
 
+LogicalResult PoolOp::verify() {
+  auto x = getInputs().size() == 1 ? cast<ShapedType>(getInputs().front().getType()) : ShapedType();
+  auto pads = dyn_cast<DimsAttr>(getPads());
+  size_t axes = getKernel().size();
+  if (!x || !x.getElementType().isF32() || axes < 1 || axes > 3 || x.getRank() != static_cast<int64_t>(axes) + 2 ||
+      cast<ShapedType>(getOuts().front().getType()).getRank() != x.getRank() || getStrides().size() != axes ||
+      getDilations().size() != axes || !pads || pads.getDims().size() != 2 * axes)
+    return emitOpError("its window does not fit its operand");
+  for (ArrayRef<int64_t> list : {getKernel(), getStrides(), getDilations()})
+    if (llvm::any_of(list, [](int64_t value) { return value < 1 || value > INT32_MAX; }))
+      return emitOpError("its window holds a number below 1");
+  return success();
+}
+
+LogicalResult ResizeOp::verify() {
+  auto x = getInputs().size() == 1 ? cast<ShapedType>(getInputs().front().getType()) : ShapedType();
+  if (!x || !x.getElementType().isF32() || x.getRank() != static_cast<int64_t>(getScales().size()) ||
+      cast<ShapedType>(getOuts().front().getType()).getRank() != x.getRank())
+    return emitOpError("its scales do not fit its operand");
+  if (!llvm::is_contained({"nearest", "linear"}, getMode()))
+    return emitOpError("its mode is '") << getMode() << "', expected nearest or linear";
+  return success();
+}
+
+LogicalResult MoveOp::verify() {
+  if (getParts().size() != getInputs().size())
+    return emitOpError("has other numbers of parts and inputs");
+  for (auto [part, input] : llvm::zip(getParts(), getInputs())) {
+    auto list = dyn_cast<ArrayAttr>(part);
+    if (!list || list.size() != 3 || !llvm::all_of(list, llvm::IsaPred<DimsAttr>))
+      return emitOpError("a part has sizes, a source and a target, each #mopt.dims");
+    size_t rank = cast<DimsAttr>(list[0]).getDims().size();
+    if (rank > 2 * MOPT_MAX_RANK || cast<DimsAttr>(list[1]).getDims().size() != rank + 1 ||
+        cast<DimsAttr>(list[2]).getDims().size() != rank + 1)
+      return emitOpError("a part has an offset and a stride for each axis, and at most 16 axes");
+    Type element = cast<ShapedType>(input.getType()).getElementType();
+    if (element != cast<ShapedType>(getOuts().front().getType()).getElementType() ||
+        !llvm::is_contained({8, 16, 32, 64}, storedBits(element)))
+      return emitOpError("moves elements of one type, of 1, 2, 4 or 8 bytes");
+  }
+  bool isPlain = llvm::hasSingleElement(getEpilogue().front());
+  if (!isPlain && (getParts().size() != 1 || !cast<ShapedType>(getOuts().front().getType()).getElementType().isF32() ||
+                   static_cast<int64_t>(cast<DimsAttr>(cast<ArrayAttr>(getParts()[0])[0]).getDims().size()) !=
+                       cast<ShapedType>(getOuts().front().getType()).getRank()))
+    return emitOpError("has an epilogue and more than one part, or another type than f32");
+  return success();
+}
+
 LogicalResult verifyRoot(Operation *op) {
   auto root = cast<RootOpInterface>(op);
   Region &region = root.getEpilogue();

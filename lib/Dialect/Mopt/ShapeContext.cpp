@@ -475,6 +475,12 @@ ValueReader::Values ValueReader::dispatch(Operation *op, Value result) {
           return std::nullopt;
         return Dims{product(dimsOf(op->getOperand(0)), context.getContext())};
       })
+      .Case<GroupOp>([&](GroupOp group) -> Values {
+        Region &body = group.getBody();
+        auto yield = body.empty() || body.front().empty() ? YieldOp() : dyn_cast<YieldOp>(body.front().back());
+        unsigned number = cast<OpResult>(result).getResultNumber();
+        return yield && number < yield->getNumOperands() ? of(yield->getOperand(number)) : std::nullopt;
+      })
       .Case<IdentityOp, ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp>(
           [&](auto) { return atLeast(1) ? of(op->getOperand(0)) : std::nullopt; })
       .Case<GatherOp>([&](GatherOp op) { return atLeast(2) ? gather(op) : std::nullopt; })

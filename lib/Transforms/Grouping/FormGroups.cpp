@@ -148,6 +148,8 @@ struct FormGroups : impl::FormGroupsBase<FormGroups> {
     for (Operation *user : root->getUsers())
       if (!inside.contains(user))
         return "its result is also read by '" + onnxName(user->getLoc()) + "'";
+    if (!takesEpilogue(root))
+      return "its result is written in parts, or is not f32";
     if (dimsOf(root->getResult(0)) != dimsOf(members.front()->getResult(0)))
       return "its result is broadcast";
     for (Operation *member : members) {

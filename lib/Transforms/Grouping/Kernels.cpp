@@ -86,6 +86,31 @@ std::string whyNot(ConvOp op) {
   return "";
 }
 
+std::string whyNot(ConvTransposeOp op) {
+  if (!isChannelsLast(op))
+    return "its channels are not the last axis";
+  if (!isConstant(op.getW()) || !tensorOf(op.getW()).getNumElements())
+    return "its weights are not constant";
+  ArrayRef<int64_t> w = tensorOf(op.getW()).getShape(), kernel = w.drop_front(2);
+  SmallVector<DimExpr> x = dimsOf(op.getX()), y = dimsOf(op.getY());
+  auto allAre = [](std::optional<ArrayRef<int64_t>> list, int64_t value) {
+    return !list || llvm::all_of(*list, [=](int64_t v) { return v == value; });
+  };
+  SmallVector<int64_t> ones(kernel.size(), 1);
+  if (op.getGroup() != 1 || ArrayRef(op.getStrides().value_or(ones)) != kernel || !allAre(op.getDilations(), 1))
+    return "its windows overlap or have groups";
+  if (op.getOutputShape() || !allAre(op.getOutputPadding(), 0) || op.getAutoPad().starts_with("SAME") ||
+      (op.getAutoPad() == "NOTSET" && !allAre(op.getPads(), 0)))
+    return "its result is padded or cut";
+  if (!isAbsent(op.getB()) && !isFloat(op.getB()))
+    return "its bias is not f32";
+  bool fits = x.size() == w.size() && x.size() >= 3 && x.front() && x.front() == y.front() && x.back().isConstant(w[0]) &&
+              y.back().isConstant(w[1]);
+  for (size_t d = 0; fits && d < kernel.size(); ++d)
+    fits = x[d + 1] && y[d + 1] == x[d + 1] * kernel[d];
+  return fits ? "" : "the size of its result is known only when the model runs";
+}
+
 } // namespace
 
 std::optional<SmallVector<int64_t>> leadingPads(Operation *operation) {
@@ -212,7 +237,10 @@ Operation *rootIn(GroupOp group) {
   return root;
 }
 
-static bool isContraction(Operation *op) { return isa<MatMulOp, GemmOp, ConvOp>(op); }
+static bool isContraction(Operation *op) { return isa<MatMulOp, GemmOp, ConvOp, ConvTransposeOp>(op); }
+static bool isMove(Operation *op) {
+  return isa<TransposeOp, ExpandOp, TileOp, SliceOp, GatherOp, ConcatOp, PadOp, DepthToSpaceOp, SpaceToDepthOp>(op);
+}
 static bool isRowOp(Operation *op) {
   return isa<ReduceOp, GlobalAveragePoolOp, GlobalMaxPoolOp, GlobalLpPoolOp, SoftmaxOp, LogSoftmaxOp, LayerNormOp, RMSNormOp,
              InstanceNormOp, GroupNormOp>(op);
@@ -221,18 +249,33 @@ static bool isRowOp(Operation *op) {
 std::string whyNoKernel(Operation *root) {
   if (const OpRow *row = findOp(root); row && row->kind == OpKind::elementwise)
     return "whether its operands broadcast is known only when the model runs";
-  if (!isContraction(root) && !isRowOp(root))
+  if (isMove(root) || (isa<ResizeOp>(root) && movesOf(root)))
+    return movesOf(root) ? "" : "what it moves is known only when the model runs, or its mode has no kernel";
+  if (!isContraction(root) && !isRowOp(root) && !isa<MaxPoolOp, AveragePoolOp, ResizeOp>(root))
     return ("no kernel is generated for " + root->getName().stripDialect()).str();
   if (!isFloat(root->getResult(0)) || !isFloat(root->getOperand(0)) ||
       (isContraction(root) && !isFloat(root->getOperand(1))))
     return "kernels are generated for f32 only";
   if (isRowOp(root))
     return whyNoRows(root);
-  return llvm::TypeSwitch<Operation *, std::string>(root).Case<MatMulOp, GemmOp, ConvOp>(
+  if (isa<MaxPoolOp, AveragePoolOp>(root))
+    return poolWindow(root) ? "" : "its indices are read, its sizes have no names, or it has more than 3 spatial axes";
+  if (isa<ResizeOp>(root))
+    return resizeScales(root) ? "" : "its mode has no kernel, or its scales are known only when the model runs";
+  return llvm::TypeSwitch<Operation *, std::string>(root).Case<MatMulOp, GemmOp, ConvOp, ConvTransposeOp>(
       [](auto op) { return whyNot(op); });
 }
 
-bool hasKernel(Operation *root) { return (isContraction(root) || isRowOp(root)) && whyNoKernel(root).empty(); }
+bool hasKernel(Operation *root) { return root->getNumResults() && whyNoKernel(root).empty(); }
+
+bool takesEpilogue(Operation *root) {
+  if (!isFloat(root->getResult(0)))
+    return false;
+  // Of several moves each knows its own part of the result only.
+  std::optional<SmallVector<Move>> moves = movesOf(root);
+  return !moves || (moves->size() == 1 && moves->front().sizes == dimsOf(root->getResult(0)));
+}
+
 
 bool fitsEpilogue(Operation *root, ArrayRef<DimExpr> dims) {
   SmallVector<DimExpr> result = dimsOf(root->getResult(0));

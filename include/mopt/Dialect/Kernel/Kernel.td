@@ -156,6 +156,40 @@ def Kernel_NormOp : Kernel_RowOp<"norm", (ins F32Attr:$epsilon, UnitAttr:$rms, O
   let summary = "(x - mean) / sqrt(variance + epsilon) over `axes`; with `rms`, x / sqrt(mean of x^2 + epsilon)";
   let description = "`split`, [axis, parts]: one of `axes` is cut into equal parts, of which each is normalized on its own.";
 }
+def Kernel_ConvTransposeOp : Kernel_RootOp<"conv_transpose", (ins DenseI64ArrayAttr:$kernel)> {
+  let summary = "Transposed convolution of x[n,s...,c] to y[n,s*kernel...,o] with strides as large as the kernel";
+  let description = "Weights come in panels: [taps, ceil(o/16), c, 16]. One accumulator for each element, channels ascending.";
+}
+def Kernel_PoolOp : Kernel_RootOp<"pool", (ins StrAttr:$op, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
+                                              DenseI64ArrayAttr:$dilations, AnyAttr:$pads, BoolAttr:$channels_last,
+                                              BoolAttr:$count_pads)> {
+  let summary = "Windows over x: max_pool or average_pool";
+  let description = [{
+    x and y are [n, c, s...], or [n, s..., c] with `channels_last`. `pads`: #mopt.dims, those before each axis, then those
+    after. One accumulator for each element, taps in row-major order; taps outside of x are left out. An average is divided by
+    the number of its taps, with `count_pads` also those on the padding.
+  }];
+  let hasVerifier = 1;
+}
+def Kernel_ResizeOp : Kernel_RootOp<"resize", (ins DenseF64ArrayAttr:$scales, StrAttr:$mode, StrAttr:$coordinates,
+                                                  StrAttr:$nearest_mode)> {
+  let summary = "Interpolation along axes of x";
+  let description = [{
+    `scales` has a number for each axis: a scale, 0 for an axis that stays as it is, -1 for one whose scale is the quotient of
+    its sizes. Coordinates are computed in double, as the reference function does; sums in f32, taps in row-major order, a tap
+    of weight 0 left out.
+  }];
+  let hasVerifier = 1;
+}
+def Kernel_MoveOp : Kernel_RootOp<"move", (ins StrAttr:$op, ArrayAttr:$parts)> {
+  let summary = "Copies boxes of elements between strided places; `op` is what the graph calls it";
+  let description = [{
+    Part k copies from input k: [#mopt.dims<sizes>, #mopt.dims<from>, #mopt.dims<to>], where `from` and `to` begin with an
+    offset and go on with a stride for each axis, in elements. Parts write different elements. Any type whose elements
+    take 1, 2, 4 or 8 bytes. Only a single part in the shape of the result has an epilogue.
+  }];
+  let hasVerifier = 1;
+}
 def Kernel_PackOp : Kernel_Op<"pack", [DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "A matrix operand that is not constant, into panels";
   let description = [{

@@ -30,6 +30,8 @@ std::string whyNoKernel(Operation *root);
 /// Attribute of a group: why it runs a reference function, or why its elementwise ops are not in the epilogue of the op
 /// before them. For `mopt explain`.
 constexpr llvm::StringLiteral whyAttr = "mopt.why";
+/// Whether that kernel also runs elementwise work on each element of the result.
+bool takesEpilogue(Operation *root);
 /// Whether an operand of the epilogue with these sizes can be read by the kernel of `root`, whose result it broadcasts to.
 bool fitsEpilogue(Operation *root, ArrayRef<DimExpr> dims);
 /// A transpose that a matrix product takes into its group: it reads its left operand, or writes its result, in another order,
@@ -42,6 +44,28 @@ SmallVector<int64_t> transposeOrder(Operation *transpose);
 std::optional<SmallVector<int64_t>> rowAxes(Operation *root);
 /// Zeros before the first element of each spatial axis of a convolution; nothing when only the run can tell.
 std::optional<SmallVector<int64_t>> leadingPads(Operation *conv);
+
+/// What a pool's window is: lists of one number for each spatial axis; pads before each axis, then after.
+struct PoolWindow {
+  SmallVector<int64_t> kernel, strides, dilations;
+  SmallVector<DimExpr> pads;
+  bool channelsLast = false, countPads = false;
+};
+/// The window of a max_pool or average_pool that has a kernel.
+std::optional<PoolWindow> poolWindow(Operation *pool);
+
+/// How a resize with a kernel samples each axis: a scale, 0 where the axis stays, -1 where it is the quotient of the sizes.
+std::optional<SmallVector<double>> resizeScales(Operation *resize);
+
+/// A copy of a box of elements between strided places: the element at position i goes from from[0] + sum i[k] * from[1 + k] of
+/// the source to the same of `to` in the result.
+struct Move {
+  Value source; // null: zeros
+  SmallVector<DimExpr> sizes, from, to;
+};
+/// The moves that make the result of `op`, each element once; nothing when it does more than move elements, or when only the
+/// run can tell which.
+std::optional<SmallVector<Move>> movesOf(Operation *op);
 
 } // namespace mopt
 #endif

@@ -11,6 +11,14 @@ def FormGroups : Pass<"mopt-form-groups", "::mlir::func::FuncOp"> {
     outside: they run no code. Half-precision ops stay alone: each must round its result to memory, as ONNX says.
   }];
 }
+def SliceSplits : Pass<"mopt-slice-splits", "::mlir::func::FuncOp"> {
+  let summary = "Turns a split into one slice for each part that is read";
+  let description = [{
+    A slice has a kernel and an epilogue of its own, a split with its many results has neither. A split whose parts only the
+    run can tell stays.
+  }];
+  let statistics = [Statistic<"numSplits", "splits", "Splits that became slices">];
+}
 def VerifyGrouped : Pass<"mopt-verify-grouped", "::mlir::func::FuncOp"> {
   let summary = "Checks the contract between the graph half and the code half of the compiler";
   let description = [{
