@@ -212,7 +212,7 @@ private:
   PlanView &plan;
   MLIRContext *context;
   Epilogue epilogue;
-  SmallVector<Part> parts;
+  std::vector<Part> parts;
 };
 
 } // namespace
