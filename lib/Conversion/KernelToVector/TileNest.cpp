@@ -49,6 +49,9 @@ void TileNest::finish(RowAccess rowAccess, int64_t numTaps) {
   for (DimExpr dim : batch)
     count = count * dim;
   units = count * rowBlocks * columnBlocks;
+  // A full unit, whatever the symbols: most are, when there are several.
+  int64_t unitColumns = blockColumns * tileColumns, unitRows = blockTiles * tileRows;
+  unitWork = depth * std::min(unitColumns, columns.value_or(unitColumns)) * std::min(unitRows, m.asConstant().value_or(unitRows));
   macs = work = count * m * n * k * taps;
   sizes.append({m, n, k, panelStep, tiles, rowBlocks, columnTiles, columnBlocks, fullColumnTiles});
   llvm::append_range(sizes, batch);
