@@ -69,9 +69,7 @@ Value Code::max(Value a, Value b) {
 Value Code::less(Value a, Value b) { return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, a, b); }
 Value Code::equal(Value a, Value b) { return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, a, b); }
 Value Code::both(Value a, Value b) { return arith::AndIOp::create(builder, loc, a, b); }
-Value Code::select(Value condition, Value a, Value b) {
-  return arith::SelectOp::create(builder, loc, condition, a, b);
-}
+Value Code::select(Value condition, Value a, Value b) { return arith::SelectOp::create(builder, loc, condition, a, b); }
 
 Value Code::at(Value pointer, Value floats) {
   if (number(floats) == 0)
@@ -138,8 +136,8 @@ Value Code::fma(Value a, Value b, Value c) { return LLVM::FMulAddOp::create(buil
 static void keepRolled(scf::ForOp loop) {
   MLIRContext *context = loop.getContext();
   auto unroll = LLVM::LoopUnrollAttr::get(context, /*disable=*/BoolAttr::get(context, true), {}, {}, {}, {}, {}, {});
-  loop->setAttr("loop_annotation",
-                LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, ArrayRef<LLVM::AccessGroupAttr>()));
+  loop->setAttr("loop_annotation", LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {}, {}, {},
+                                                                 {}, {}, ArrayRef<LLVM::AccessGroupAttr>()));
 }
 
 void Code::loop(Value lower, Value upper, Value step, llvm::function_ref<void(Value)> body, bool rolled) {

@@ -49,11 +49,11 @@ public:
   void storePointer(Value pointer, Value address);
   Value loadScalar(Value pointer);
   void storeScalar(Value value, Value pointer);
-  Value load(Value pointer);                 // 16 floats
-  Value load(Value pointer, Value mask);     // zeros where the mask is off, and nothing is read there
+  Value load(Value pointer);             // 16 floats
+  Value load(Value pointer, Value mask); // zeros where the mask is off, and nothing is read there
   void store(Value vector, Value pointer);
   void store(Value vector, Value pointer, Value mask);
-  Value mask(Value count);                   // lanes below count
+  Value mask(Value count); // lanes below count
   /// `count` bytes on the stack of `function`, once per call of it.
   Value stack(LLVM::LLVMFuncOp function, int64_t bytes, int64_t alignment = 64);
 

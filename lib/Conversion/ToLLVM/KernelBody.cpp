@@ -21,7 +21,8 @@ KernelBody::KernelBody(StepEmitter &emitter, LLVM::LLVMFuncOp function)
 
 Value KernelBody::zeros(int64_t floats) {
   auto type = RankedTensorType::get({floats}, builder.getF32Type());
-  std::string name = emitter.globalFor(DenseElementsAttr::get(type, 0.0f), LLVM::LLVMArrayType::get(builder.getF32Type(), floats));
+  std::string name =
+      emitter.globalFor(DenseElementsAttr::get(type, 0.0f), LLVM::LLVMArrayType::get(builder.getF32Type(), floats));
   return LLVM::AddressOfOp::create(builder, loc, ptrType(), name);
 }
 
@@ -33,7 +34,8 @@ Value KernelBody::laneByLane(StringRef op, DictionaryAttr attrs, ArrayRef<Value>
     SmallVector<Scalar> operands;
     for (Value vector : vectors)
       operands.push_back({LLVM::ExtractElementOp::create(builder, loc, vector, index), 'f'});
-    result = LLVM::InsertElementOp::create(builder, loc, result, scalarOp(op, attrs, type.getElementType(), operands).value, index);
+    result = LLVM::InsertElementOp::create(builder, loc, result, scalarOp(op, attrs, type.getElementType(), operands).value,
+                                           index);
   }
   return result;
 }
