@@ -229,7 +229,7 @@ def test_resize(cpu, channels_last, mode, coordinates):
     x = values((2, channels, 7, 21))
     for factors in [(2.0, 2.0), (4.0, 3.0), (1.7, 0.6), (1.0, 2.5)]:
         attributes = {"mode": mode, "coordinate_transformation_mode": coordinates, "nearest_mode": "floor"}
-        resize = lambda a, b: helper.make_node("Resize", [a, "", "scales"], [b], **attributes)
+        resize = lambda a, b, attributes=attributes: helper.make_node("Resize", [a, "", "scales"], [b], **attributes)
         constants = {"scales": np.array([1, 1, *factors], np.float32)}
         nodes = [resize("x", "y")]
         if channels_last:

@@ -83,7 +83,8 @@ Value vectorExpm1OfNegative(Lanes &m, Value x) {
 }
 
 Value vectorLog(Lanes &m, Value x) {
-  constexpr double q[] = {0.33333331, -0.25000823, 0.20001261, -0.16623335, 0.14200988, -0.13159195, 0.12763757, -0.07637755};
+  constexpr double q[] = {0.33333331, -0.25000823, 0.20001261, -0.16623335,
+                          0.14200988, -0.13159195, 0.12763757, -0.07637755};
   Value subnormal = m.less(x, m.c(1.1754943508222875e-38));
   Value u = m.bits(m.select(subnormal, m.mul(x, m.c(33554432)), x)); // 2^25
   // x = 2^k (1 + f), 1 + f from sqrt 1/2 to sqrt 2
