@@ -13,6 +13,7 @@ struct RootEmitter {
   DimExpr units; // pieces that may run in any order, by any thread
   DimExpr work;  // multiply-adds, or elements where there are none
   DimExpr macs;  // multiply-adds
+  std::string name; // of the step; empty: that of the op
   /// Sizes that `emit` asks the body for. Null entries are sizes that overflow.
   SmallVector<DimExpr> sizes;
   /// Code for the units [body.begin, body.end), at the builder's position in the kernel function.

@@ -266,29 +266,37 @@ private:
     return moves;
   }
 
-  /// x[n, c, h, w] and the blocks of y. "DCR": channels are (b, b, c'), "CRD": (c', b, b).
+  /// Between `deep`, with blocks in its channels, and `wide`, with blocks in its pixels. Channels of blocks are (b, b, c'), or
+  /// (c', b, b) with `channelsFirst`.
   Moves blocks(Value source, int64_t block, bool channelsFirst, ArrayRef<DimExpr> deep, ArrayRef<DimExpr> wide, bool toWide) {
-    DimExpr channels = wide[1], b = constant(block);
-    if (!channels.asConstant() || !deep[1].asConstant() || deep[2] * b != wide[2] || deep[3] * b != wide[3])
+    bool last = isChannelsLast(op);
+    auto axes = [&](ArrayRef<DimExpr> list) { // n, c, h, w
+      return last ? Dims{list[0], list[3], list[1], list[2]} : Dims(list);
+    };
+    Dims d = axes(ArrayRef(dense(deep)).drop_front()), w = axes(ArrayRef(dense(wide)).drop_front());
+    Dims deepSizes = axes(deep), wideSizes = axes(wide);
+    DimExpr channels = wideSizes[1], b = constant(block), zero = constant(0);
+    if (!channels.asConstant() || deepSizes[1] != channels * (block * block) || deepSizes[2] * b != wideSizes[2] ||
+        deepSizes[3] * b != wideSizes[3])
       return std::nullopt;
-    Dims d = dense(deep), w = dense(wide);
     // Axes n, c', h, by, w, bx.
-    DimExpr byDeep = channelsFirst ? d[2] * b : d[2] * channels * b, bxDeep = channelsFirst ? d[2] : d[2] * channels;
-    DimExpr cDeep = channelsFirst ? d[2] * b * b : d[2];
-    Dims deepStrides{d[0], d[1], cDeep, d[3], byDeep, d[4], bxDeep};
-    Dims wideStrides{w[0], w[1], w[2], w[3] * b, w[3], w[4] * b, w[4]};
-    Move move{source, {deep[0], channels, deep[2], b, deep[3], b}, deepStrides, wideStrides};
-    if (!toWide) {
-      // In the order of the result: channels of y before pixels.
-      std::swap(move.from, move.to);
-      SmallVector<unsigned> order = channelsFirst ? SmallVector<unsigned>{0, 1, 3, 5, 2, 4} : SmallVector<unsigned>{0, 3, 5, 1, 2, 4};
-      Move sorted{source, {}, {move.from.front()}, {move.to.front()}};
-      for (unsigned axis : order) {
-        sorted.sizes.push_back(move.sizes[axis]);
-        sorted.from.push_back(move.from[axis + 1]);
-        sorted.to.push_back(move.to[axis + 1]);
-      }
-      move = sorted;
+    DimExpr bx = channelsFirst ? d[1] : d[1] * channels;
+    const Dims sizes{deepSizes[0], channels, deepSizes[2], b, deepSizes[3], b};
+    const Dims deepStrides{d[0], channelsFirst ? d[1] * (block * block) : d[1], d[2], bx * b, d[3], bx};
+    const Dims wideStrides{w[0], w[1], w[2] * b, w[2], w[3] * b, w[3]};
+    // In the order of the result.
+    SmallVector<unsigned> order;
+    if (toWide)
+      order = last ? SmallVector<unsigned>{0, 2, 3, 4, 5, 1} : SmallVector<unsigned>{0, 1, 2, 3, 4, 5};
+    else if (channelsFirst)
+      order = last ? SmallVector<unsigned>{0, 2, 4, 1, 3, 5} : SmallVector<unsigned>{0, 1, 3, 5, 2, 4};
+    else
+      order = last ? SmallVector<unsigned>{0, 2, 4, 3, 5, 1} : SmallVector<unsigned>{0, 3, 5, 1, 2, 4};
+    Move move{source, {}, {zero}, {zero}};
+    for (unsigned axis : order) {
+      move.sizes.push_back(sizes[axis]);
+      move.from.push_back((toWide ? deepStrides : wideStrides)[axis]);
+      move.to.push_back((toWide ? wideStrides : deepStrides)[axis]);
     }
     return SmallVector<Move>{move};
   }
