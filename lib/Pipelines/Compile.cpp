@@ -155,8 +155,10 @@ private:
   void explain(const Plan &plan, const Schedule &schedule) {
     double total = 0;
     for (const PlanStep &from : plan.steps) {
-      CompileReport::Step step{from.name, from.root, from.nodes, from.generated, from.why, from.assumedMacs, from.assumedBytes,
-                               estimateNs(schedule, from.assumedMacs, from.assumedBytes, from.generated)};
+      CompileReport::Step step{from.name,         from.root,
+                               from.nodes,        from.generated,
+                               from.why,          from.assumedMacs,
+                               from.assumedBytes, estimateNs(schedule, from.assumedMacs, from.assumedBytes, from.generated)};
       total += step.share;
       report.plan.push_back(std::move(step));
     }
@@ -245,8 +247,7 @@ std::string explanationJson(const CompileReport &report) {
                                        {"macs", step.macs},
                                        {"bytes", step.bytes},
                                        {"estimated_share", step.share}});
-  llvm::json::Object object{
-      {"format", 1}, {"triple", report.triple}, {"cpu", report.cpu}, {"steps", std::move(steps)}};
+  llvm::json::Object object{{"format", 1}, {"triple", report.triple}, {"cpu", report.cpu}, {"steps", std::move(steps)}};
   std::string text;
   llvm::raw_string_ostream os(text);
   os << llvm::formatv("{0:2}", llvm::json::Value(std::move(object))) << "\n";

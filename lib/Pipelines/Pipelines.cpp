@@ -34,8 +34,8 @@ void buildNormalized(OpPassManager &pm) {
 
 void buildGrouped(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createSliceSplits()); // patterns before it look for splits
-  pm.addPass(createChooseLayout()); // last of the graph: patterns before it read images as ONNX has them
-  pm.addPass(createCanonicalizerPass()); // transposes that move no element become views
+  pm.addPass(createChooseLayout());                    // last of the graph: patterns before it read images as ONNX has them
+  pm.addPass(createCanonicalizerPass());               // transposes that move no element become views
   pm.addNestedPass<func::FuncOp>(createFormGroups());
   pm.addNestedPass<func::FuncOp>(createVerifyGrouped());
 }

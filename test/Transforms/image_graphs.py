@@ -54,11 +54,18 @@ class Images(Graph):
 
     def put(self, kind: str, inputs: list[str], outputs: int = 1, /, **attributes) -> None:
         if self.add(kind, inputs, attributes, outputs):
-            self.live += [n for n in self.nodes[-1].output if self.values[n].ndim >= 3 and self.values[n].dtype == np.float32]
+            self.live += [
+                n for n in self.nodes[-1].output if self.values[n].ndim >= 3 and self.values[n].dtype == np.float32
+            ]
 
 
 def spatial(g: Images, x: str) -> int:
     return g.values[x].ndim - 2
+
+
+def kernel_for(g: Images, x: str) -> list[int]:
+    """No larger than the image: an empty result is refused, and no case to judge a pass by."""
+    return [min(g.int(1, 3), size) for size in g.values[x].shape[2:]]
 
 
 def window(g: Images, x: str, kernel: list[int]) -> dict:
@@ -70,9 +77,9 @@ def window(g: Images, x: str, kernel: list[int]) -> dict:
 
 def conv(g: Images) -> None:
     x = g.image()
-    channels, n = g.values[x].shape[1], spatial(g, x)
+    channels = g.values[x].shape[1]
     group = channels if g.rng.random() < 0.2 else 1
-    kernel, out = [g.int(1, 3) for _ in range(n)], g.int(1, 2) * group if group > 1 else g.some(1, 8, 24)
+    kernel, out = kernel_for(g, x), g.int(1, 2) * group if group > 1 else g.some(1, 8, 24)
     bias = [g.weight(out)] if g.rng.random() < 0.5 else []
     g.put("Conv", [x, g.weight(out, channels // group, *kernel), *bias], group=group, **window(g, x, kernel))
 
@@ -124,7 +131,7 @@ def pool(g: Images) -> None:
     kind = g.some("MaxPool", "AveragePool", "LpPool", "GlobalAveragePool", "GlobalMaxPool")
     if kind.startswith("Global"):
         return g.put(kind, [x])
-    kernel = [g.int(1, 3) for _ in range(spatial(g, x))]
+    kernel = kernel_for(g, x)
     g.put(kind, [x], 2 if kind == "MaxPool" and g.rng.random() < 0.2 else 1, kernel_shape=kernel, **window(g, x, kernel))
 
 
@@ -164,7 +171,8 @@ def pad(g: Images) -> None:
 
 def resize(g: Images) -> None:
     x = g.image(4)
-    scales = g.new(np.array([1, 1, g.some(0.5, 2.0), g.some(1.0, 1.5)], np.float32), constant=True)
+    # Whole factors: of others runtimes round the size in ways of their own.
+    scales = g.new(np.array([1, 1, g.int(1, 3), g.int(1, 2)], np.float32), constant=True)
     g.put("Resize", [x, "", scales], mode=g.some("nearest", "linear"),
           coordinate_transformation_mode=g.some("asymmetric", "half_pixel", "align_corners"))  # fmt: skip
 
@@ -173,6 +181,10 @@ def reduce(g: Images) -> None:
     x = g.image()
     axes = [a for a in range(g.values[x].ndim) if g.rng.random() < 0.5] or [1]
     if g.rng.random() < 0.3:
+        # Nearly equal elements: another rounding before would choose another of them.
+        ordered = np.sort(g.values[x], axis=axes[0])
+        if ordered.shape[axes[0]] > 1 and np.diff(ordered, axis=axes[0]).min() < 1e-3 * np.abs(ordered).max():
+            return
         g.put(g.some("ArgMax", "ArgMin"), [x], axis=axes[0], keepdims=g.some(0, 1))
     else:
         g.put(g.some("ReduceMean", "ReduceMax", "ReduceL2"), [x, g.list(*axes)], keepdims=g.some(0, 1))
@@ -197,7 +209,7 @@ def shape(g: Images) -> None:
 
 
 def quantize(g: Images) -> None:
-    x = g.image()
+    x = g.inputs[0]  # exact: a rounding before would become a step
     c, axis = g.values[x].shape[1], g.some(1, 1 - g.values[x].ndim)
     scale = g.new(np.full([c], 0.05, np.float32), constant=True)
     zero = g.new(np.full([c], 128, np.uint8), constant=True)

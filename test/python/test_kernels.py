@@ -3,7 +3,6 @@ neighbours in a batch: the same bits for one thread and three, for a row alone a
 
 import mopt
 import numpy as np
-import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -41,7 +40,9 @@ CPUS = ["x86-64-v2", "x86-64-v3", "native"]
 
 # Rows of one tile and several, rests of rows, panels and lanes; k below, at and above the unrolling.
 @pytest.mark.parametrize("cpu", CPUS)
-@pytest.mark.parametrize(("m", "k", "n"), [(1, 1, 1), (1, 64, 100), (7, 3, 16), (13, 37, 33), (50, 5, 64), (6, 130, 96), (29, 4, 250)])
+@pytest.mark.parametrize(
+    ("m", "k", "n"), [(1, 1, 1), (1, 64, 100), (7, 3, 16), (13, 37, 33), (50, 5, 64), (6, 130, 96), (29, 4, 250)]
+)
 def test_matmul_sizes(cpu, m, k, n):
     rng = np.random.default_rng(m * 1000 + n)
     a, w, c = (rng.standard_normal(s).astype(np.float32) for s in [(m, k), (k, n), (n,)])
@@ -59,7 +60,9 @@ def test_matmul_sizes(cpu, m, k, n):
 
 # Both operands from outside: the right one is packed when the model runs. Batch axes broadcast; the last sizes are symbols.
 @pytest.mark.parametrize("transposed", [False, True])
-@pytest.mark.parametrize(("left", "right"), [((2, 3, 5, 7), (2, 3, 7, 20)), ((3, 5, 7), (1, 7, 9)), ((4, 5, 7), (7, 35)), ((5, 7), (2, 7, 16))])
+@pytest.mark.parametrize(
+    ("left", "right"), [((2, 3, 5, 7), (2, 3, 7, 20)), ((3, 5, 7), (1, 7, 9)), ((4, 5, 7), (7, 35)), ((5, 7), (2, 7, 16))]
+)
 def test_matmul_of_two_inputs(transposed, left, right):
     rng = np.random.default_rng(3)
     a, b = rng.standard_normal(left).astype(np.float32), rng.standard_normal(right).astype(np.float32)
@@ -95,7 +98,9 @@ def test_gemm_forms(trans_b, c_shape):
 
 
 # An epilogue reads operands of every form: full, a row, a column, one element, one for each batch.
-@pytest.mark.parametrize("shape", [(2, 3, 5, 20), (20,), (5, 1), (1,), (2, 1, 1, 1), (3, 1, 20), (2, 3, 1, 1), (2, 1, 5, 20)])
+@pytest.mark.parametrize(
+    "shape", [(2, 3, 5, 20), (20,), (5, 1), (1,), (2, 1, 1, 1), (3, 1, 20), (2, 3, 1, 1), (2, 1, 5, 20)]
+)
 def test_epilogue_operands(shape):
     rng = np.random.default_rng(7)
     a, w = rng.standard_normal((2, 3, 5, 8)).astype(np.float32), rng.standard_normal((8, 20)).astype(np.float32)
@@ -114,7 +119,9 @@ def test_epilogue_operands(shape):
 
 def conv_reference(proto, **feeds):
     """By onnxruntime; its sums are of another order."""
-    session = pytest.importorskip("onnxruntime").InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    session = pytest.importorskip("onnxruntime").InferenceSession(
+        proto.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
     return session.run(None, feeds)[0]
 
 

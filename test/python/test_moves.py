@@ -3,7 +3,6 @@ same bits for one thread and three, for an image alone and in a batch."""
 
 import mopt
 import numpy as np
-import onnx
 import onnxruntime
 import pytest
 from onnx import helper, numpy_helper
@@ -89,7 +88,12 @@ def test_transpose(cpu, shape, perm, dtype):
 def test_epilogue(cpu, shape, perm):
     x = values(shape)
     moved = [shape[p] for p in perm]
-    feeds = {"x": x, "full": values(moved, seed=1), "row": values(moved[-1:], seed=2), "column": values([*moved[:-1], 1], seed=3)}
+    feeds = {
+        "x": x,
+        "full": values(moved, seed=1),
+        "row": values(moved[-1:], seed=2),
+        "column": values([*moved[:-1], 1], seed=3),
+    }
     nodes = [
         helper.make_node("Transpose", ["x"], ["t"], perm=perm),
         helper.make_node("Add", ["t", "full"], ["a"]),
@@ -210,7 +214,9 @@ def test_pools(cpu, channels_last, attributes):
 def test_pools_of_other_ranks(cpu):
     for shape in [(2, 3, 50), (2, 3, 7, 9, 20)]:
         axes = len(shape) - 2
-        nodes, _ = window_nodes("MaxPool", {"kernel_shape": [3] * axes, "strides": [2] * axes, "pads": [1] * 2 * axes}, False, 3)
+        nodes, _ = window_nodes(
+            "MaxPool", {"kernel_shape": [3] * axes, "strides": [2] * axes, "pads": [1] * 2 * axes}, False, 3
+        )
         check(nodes, {"x": values(shape)}, {}, cpu, {"x": ["n", 3, *[f"s{i}" for i in range(axes)]]})
 
 
@@ -228,7 +234,11 @@ def test_resize(cpu, channels_last, mode, coordinates):
         nodes = [resize("x", "y")]
         if channels_last:
             constants |= {f"w{i}": values((channels, channels, 1, 1), seed=i) for i in (7, 8)}
-            nodes = [helper.make_node("Conv", ["x", "w7"], ["a"]), resize("a", "b"), helper.make_node("Conv", ["b", "w8"], ["y"])]
+            nodes = [
+                helper.make_node("Conv", ["x", "w7"], ["a"]),
+                resize("a", "b"),
+                helper.make_node("Conv", ["b", "w8"], ["y"]),
+            ]
         model = check(nodes, {"x": x}, constants, cpu, {"x": ["n", channels, 7, 21]}, 3e-5 * channels)
         batch = model.run({"x": x})["y"]
         alone = np.concatenate([model.run({"x": x[i : i + 1]})["y"] for i in range(2)])

@@ -28,13 +28,14 @@ void printTable(const CompileReport &report, StringRef node) {
     share += step.generated ? 0 : step.share;
   }
   llvm::outs() << report.plan.size() << " steps for " << report.cpu << ": " << generated << " of generated code, "
-               << report.plan.size() - generated << " of reference functions ("
-               << llvm::format("%.1f", 100 * share) << " % of the time, estimated)\n\n"
+               << report.plan.size() - generated << " of reference functions (" << llvm::format("%.1f", 100 * share)
+               << " % of the time, estimated)\n\n"
                << " step  share  code       what runs (ONNX nodes)\n";
   for (auto [number, step] : llvm::enumerate(report.plan)) {
     if (!node.empty() && !llvm::is_contained(step.nodes, node))
       continue;
-    llvm::outs() << llvm::format("%5zu %5.1f%%  %-9s  ", number, 100 * step.share, step.generated ? "generated" : "reference")
+    llvm::outs() << llvm::format("%5zu %5.1f%%  %-9s  ", number, 100 * step.share,
+                                 step.generated ? "generated" : "reference")
                  << step.name << " (" << nodesOf(step) << ")\n";
     if (!step.why.empty())
       llvm::outs() << "                         because " << step.why << "\n";

@@ -47,8 +47,9 @@ static void checkCommand(int argc, char **argv) {
   for (const char *word : known)
     if (std::strcmp(argv[1], word) == 0)
       return;
-  throw Failure(InputFault, "MOPT-T000: there is no command '" + printable(argv[1], 60) +
-                                "'; commands are run, bench, inspect, import, compile, explain, export, verify (mopt --help)");
+  throw Failure(InputFault,
+                "MOPT-T000: there is no command '" + printable(argv[1], 60) +
+                    "'; commands are run, bench, inspect, import, compile, explain, export, verify (mopt --help)");
 }
 
 int main(int argc, char **argv) {

@@ -11,10 +11,10 @@ namespace mopt {
 /// back end splits them into registers, so a row says how many of them fit.
 struct Schedule {
   const char *name;
-  uint64_t cpu;                  // mopt_cpu bits a CPU must have
-  unsigned panels;               // panels of a tile at most
-  std::array<unsigned, 4> rows;  // rows of a tile, by its panels less one
-  double macsPerNs;              // of one core at its limit, for estimates in reports
+  uint64_t cpu;                 // mopt_cpu bits a CPU must have
+  unsigned panels;              // panels of a tile at most
+  std::array<unsigned, 4> rows; // rows of a tile, by its panels less one
+  double macsPerNs;             // of one core at its limit, for estimates in reports
 };
 
 /// Estimate of the time of a step on one core, ns: for shares in reports, never for decisions that have been measured.

@@ -41,7 +41,7 @@ struct PlanStep {
   mopt_size chunks = 1, macs = 0, bytes = 0;
   // For reports, not for the table. Sizes that are symbols count as 16.
   std::string root = {}, why = {}; // the group's, and why it is as it is
-  bool generated = false; // a kernel of its own or a loop, not a reference function
+  bool generated = false;          // a kernel of its own or a loop, not a reference function
   int64_t assumedMacs = 0, assumedBytes = 0;
 };
 struct PlanPort {

@@ -16,8 +16,8 @@ struct CompileOptions {
   std::string toPhase = "llvm"; // stop after this phase
   /// so, obj, llvm, asm, mlir (step functions), plan (nothing: for the report); nothing is written before phase llvm.
   std::string emit = "so";
-  std::string output;           // path
-  bool verifyEach = true;       // run MLIR's verifier after every pass
+  std::string output;                                        // path
+  bool verifyEach = true;                                    // run MLIR's verifier after every pass
   std::vector<std::pair<std::string, std::string>> recorded; // options to keep in the manifest, no paths
   /// Called when a phase ends; for progress.
   std::function<void(StringRef phase, double milliseconds)> onPhase;

@@ -69,9 +69,7 @@ Value Code::max(Value a, Value b) {
 Value Code::less(Value a, Value b) { return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, a, b); }
 Value Code::equal(Value a, Value b) { return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, a, b); }
 Value Code::both(Value a, Value b) { return arith::AndIOp::create(builder, loc, a, b); }
-Value Code::select(Value condition, Value a, Value b) {
-  return arith::SelectOp::create(builder, loc, condition, a, b);
-}
+Value Code::select(Value condition, Value a, Value b) { return arith::SelectOp::create(builder, loc, condition, a, b); }
 
 Value Code::at(Value pointer, Value floats) {
   if (number(floats) == 0)
@@ -134,16 +132,28 @@ Value Code::constantInt(int32_t value) {
 }
 Value Code::fma(Value a, Value b, Value c) { return LLVM::FMulAddOp::create(builder, loc, a, b, c); }
 
-void Code::loop(Value lower, Value upper, Value step, llvm::function_ref<void(Value)> body) {
+/// The branch that a loop becomes carries it.
+static void keepRolled(scf::ForOp loop) {
+  MLIRContext *context = loop.getContext();
+  auto unroll = LLVM::LoopUnrollAttr::get(context, /*disable=*/BoolAttr::get(context, true), {}, {}, {}, {}, {}, {});
+  loop->setAttr("loop_annotation", LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {}, {}, {},
+                                                                 {}, {}, ArrayRef<LLVM::AccessGroupAttr>()));
+}
+
+void Code::loop(Value lower, Value upper, Value step, llvm::function_ref<void(Value)> body, bool rolled) {
   auto loop = scf::ForOp::create(builder, loc, lower, upper, step);
+  if (rolled)
+    keepRolled(loop);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   body(loop.getInductionVar());
 }
 
 SmallVector<Value> Code::loop(Value lower, Value upper, Value step, ValueRange initial,
-                              llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+                              llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body, bool rolled) {
   auto loop = scf::ForOp::create(builder, loc, lower, upper, step, initial);
+  if (rolled)
+    keepRolled(loop);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   SmallVector<Value> next = body(loop.getInductionVar(), loop.getRegionIterArgs());

@@ -49,11 +49,11 @@ public:
   void storePointer(Value pointer, Value address);
   Value loadScalar(Value pointer);
   void storeScalar(Value value, Value pointer);
-  Value load(Value pointer);                 // 16 floats
-  Value load(Value pointer, Value mask);     // zeros where the mask is off, and nothing is read there
+  Value load(Value pointer);             // 16 floats
+  Value load(Value pointer, Value mask); // zeros where the mask is off, and nothing is read there
   void store(Value vector, Value pointer);
   void store(Value vector, Value pointer, Value mask);
-  Value mask(Value count);                   // lanes below count
+  Value mask(Value count); // lanes below count
   /// `count` bytes on the stack of `function`, once per call of it.
   Value stack(LLVM::LLVMFuncOp function, int64_t bytes, int64_t alignment = 64);
 
@@ -63,10 +63,11 @@ public:
   Value constantInt(int32_t value);
   Value fma(Value a, Value b, Value c); // fused where the CPU can
 
-  // Control. Bounds are i64.
-  void loop(Value lower, Value upper, Value step, llvm::function_ref<void(Value)> body);
+  // Control. Bounds are i64. `rolled`: the back end must not unroll it; else it unrolls what has few iterations, and then
+  // keeps what several loops load in registers that narrow CPUs do not have.
+  void loop(Value lower, Value upper, Value step, llvm::function_ref<void(Value)> body, bool rolled = false);
   SmallVector<Value> loop(Value lower, Value upper, Value step, ValueRange initial,
-                          llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body);
+                          llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body, bool rolled = false);
   void when(Value condition, llvm::function_ref<void()> body);
   void either(Value condition, llvm::function_ref<void()> yes, llvm::function_ref<void()> no);
   /// Runs the body of the case that `value` equals; each of `cases` once. The last one is taken for granted.

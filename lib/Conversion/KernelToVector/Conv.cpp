@@ -40,7 +40,10 @@ public:
     batch = {yDims.front(), constant(group)};
     SmallVector<DimExpr> xStrides = rowMajorStrides(xDims, context), yStrides = rowMajorStrides(yDims, context);
     a = {op.getInputs()[0], {xStrides.front(), k}, constant(0), true};
-    b = {op.getInputs()[1], {constant(0), constant((outputs / group + Code::width - 1) / Code::width) * panelStep}, constant(0), true};
+    b = {op.getInputs()[1],
+         {constant(0), constant((outputs / group + Code::width - 1) / Code::width) * panelStep},
+         constant(0),
+         true};
     y = {op.getOuts()[0], {yStrides.front(), constant(0)}, constant(outputs), true};
     for (auto [memref, map] : llvm::zip_equal(op.getExtras(), op.getExtraMaps())) {
       // Full, or the same for all pixels: groups are formed so.
@@ -70,7 +73,8 @@ protected:
       strips = code.stack(body.function, blockTiles * TileNest::taps * tableRows * stripBytes);
   }
 
-  void fillTable(KernelBody &body, Code &code, Value table, Value tile, ValueRange position, Value first, Value rows) override {
+  void fillTable(KernelBody &body, Code &code, Value table, Value tile, ValueRange position, Value first,
+                 Value rows) override {
     unsigned axes = conv.getKernel().size();
     ArrayRef<int64_t> kernel = conv.getKernel(), strides = conv.getStrides(), dilations = conv.getDilations(),
                       pads = conv.getPads();
@@ -158,15 +162,16 @@ private:
   void run(KernelBody &body, Code &code, Value origin, int64_t length, Value zeros, Value row, Value inside, Value entry,
            Value strip, DimExpr dim) {
     Value first = code.at(row, code.mul(origin, code.i64(channels)));
-    Value whole = code.both(isInside(body, code, origin, dim),
-                            isInside(body, code, code.add(origin, code.i64(length - 1)), dim));
+    Value whole =
+        code.both(isInside(body, code, origin, dim), isInside(body, code, code.add(origin, code.i64(length - 1)), dim));
     Value there = inside ? inside : arith::ConstantOp::create(code.builder, code.loc, code.builder.getBoolAttr(true));
     code.storePointer(code.select(there, code.select(whole, first, strip), zeros), entry);
     Value no = arith::ConstantOp::create(code.builder, code.loc, code.builder.getBoolAttr(false));
     code.when(code.both(there, code.equal(whole, no)), [&] {
       code.loop(code.i64(0), code.i64(length), code.i64(1), [&](Value tap) {
         Value coordinate = code.add(origin, tap);
-        Value from = code.select(isInside(body, code, coordinate, dim), code.at(row, code.mul(coordinate, code.i64(channels))), zeros);
+        Value from = code.select(isInside(body, code, coordinate, dim),
+                                 code.at(row, code.mul(coordinate, code.i64(channels))), zeros);
         Value to = code.at(strip, code.mul(tap, code.i64(channels)));
         for (int64_t c = 0; c < channels; c += Code::width) {
           Value mask = channels - c < Code::width ? code.mask(code.i64(channels - c)) : Value();

@@ -130,7 +130,8 @@ private:
   }
 
   /// Sums for `n` pixels; the taps of the last axis are [lower, upper), or all and unrolled.
-  SmallVector<Value> products(KernelBody &body, Code &code, const Row &row, Value origin, int64_t n, Value lower, Value upper) {
+  SmallVector<Value> products(KernelBody &body, Code &code, const Row &row, Value origin, int64_t n, Value lower,
+                              Value upper) {
     int64_t stride = op.getStrides().back(), dilation = op.getDilations().back(), kernel = op.getKernel().back();
     Value pixel = code.i64(channels);
     std::function<SmallVector<Value>(unsigned, Value, Value, SmallVector<Value>)> axis =

@@ -26,18 +26,23 @@ Value widen(Code &code, Value half) {
 } // namespace
 
 LLVM::LLVMFuncOp MicroKernels::get(TileShape shape) {
-  std::string key = llvm::formatv("tile_{0}x{1}{2}{3}|{4}|{5}|{6}|", shape.rows, shape.panels,
-                                  access == RowAccess::table ? "_table" : "", shape.half ? "_half" : shape.masked ? "_masked" : "",
-                                  access == RowAccess::table ? tableRows : 0, depth, epilogue.text());
+  std::string key =
+      llvm::formatv("tile_{0}x{1}{2}{3}|{4}|{5}|{6}|", shape.rows, shape.panels, access == RowAccess::table ? "_table" : "",
+                    shape.half     ? "_half"
+                    : shape.masked ? "_masked"
+                                   : "",
+                    access == RowAccess::table ? tableRows : 0, depth, epilogue.text());
   for (ExtraAccess extra : extras)
     key += extra.rows ? extra.columns ? "f" : "r" : extra.columns ? "c" : "s";
-  return emitter.shared(key, StringRef(key).split('|').first, [&](LLVM::LLVMFuncOp function) { emit(function, shape); }, [&] {
-    Type ptr = LLVM::LLVMPointerType::get(emitter.context()), i64 = IntegerType::get(emitter.context(), 64);
-    SmallVector<Type> types{ptr, i64, i64, ptr, i64, ptr, i64, i64};
-    for (unsigned i = 0; i < extras.size(); ++i)
-      types.append({ptr, i64});
-    return LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(emitter.context()), types);
-  }());
+  return emitter.shared(
+      key, StringRef(key).split('|').first, [&](LLVM::LLVMFuncOp function) { emit(function, shape); },
+      [&] {
+        Type ptr = LLVM::LLVMPointerType::get(emitter.context()), i64 = IntegerType::get(emitter.context(), 64);
+        SmallVector<Type> types{ptr, i64, i64, ptr, i64, ptr, i64, i64};
+        for (unsigned i = 0; i < extras.size(); ++i)
+          types.append({ptr, i64});
+        return LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(emitter.context()), types);
+      }());
 }
 
 void MicroKernels::emit(LLVM::LLVMFuncOp function, TileShape shape) {
@@ -72,8 +77,7 @@ void MicroKernels::emit(LLVM::LLVMFuncOp function, TileShape shape) {
       for (unsigned r = 0; r < rows; ++r) {
         Value element = code.splat(code.loadScalar(code.at(rowPointers[r], at)));
         for (unsigned p = 0; p < panels; ++p)
-          sums[r * panels + p] =
-              code.fma(isHalf(p) ? narrow(code, element) : element, columns[p], sums[r * panels + p]);
+          sums[r * panels + p] = code.fma(isHalf(p) ? narrow(code, element) : element, columns[p], sums[r * panels + p]);
       }
       return sums;
     };
@@ -84,13 +88,12 @@ void MicroKernels::emit(LLVM::LLVMFuncOp function, TileShape shape) {
       return sums;
     }
     Value whole = code.sub(k, code.rem(k, code.i64(unroll)));
-    SmallVector<Value> most =
-        code.loop(code.i64(0), whole, code.i64(unroll), initial, [&](Value at, ValueRange carried) {
-          SmallVector<Value> sums(carried);
-          for (int64_t u = 0; u < unroll; ++u)
-            sums = step(code.add(at, code.i64(u)), sums);
-          return sums;
-        });
+    SmallVector<Value> most = code.loop(code.i64(0), whole, code.i64(unroll), initial, [&](Value at, ValueRange carried) {
+      SmallVector<Value> sums(carried);
+      for (int64_t u = 0; u < unroll; ++u)
+        sums = step(code.add(at, code.i64(u)), sums);
+      return sums;
+    });
     return code.loop(whole, k, code.i64(1), most,
                      [&](Value at, ValueRange carried) { return step(at, SmallVector<Value>(carried)); });
   };

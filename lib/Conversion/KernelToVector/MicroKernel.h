@@ -29,8 +29,8 @@ public:
   /// `depth`: k where it is small and known; the code is then straight. 0: any k.
   MicroKernels(StepEmitter &emitter, Epilogue epilogue, SmallVector<ExtraAccess> extras, RowAccess access,
                unsigned tableRows, int64_t depth)
-      : emitter(emitter), epilogue(epilogue), extras(std::move(extras)), access(access), tableRows(tableRows),
-        depth(depth) {}
+      : emitter(emitter), epilogue(epilogue), extras(std::move(extras)), access(access), tableRows(tableRows), depth(depth) {
+  }
   LLVM::LLVMFuncOp get(TileShape shape);
 
 private:

@@ -190,7 +190,8 @@ private:
       bool even = axis.size.asConstant() && *axis.size.asConstant() % length == 0;
       return even ? code.i64(length) : code.min(code.i64(length), code.sub(size(axis.size), first));
     };
-    Value rows = block(part.p, part.pBlocks, part.pBlock, pIndex), columns = block(part.q, part.qBlocks, part.qBlock, qIndex);
+    Value rows = block(part.p, part.pBlocks, part.pBlock, pIndex),
+          columns = block(part.q, part.qBlocks, part.qBlock, qIndex);
     auto step = [&](const Axis &axis) {
       RowPlace steps{size(axis.from), size(axis.to), {}};
       for (DimExpr stride : axis.extras)
@@ -199,8 +200,9 @@ private:
     };
     Type element = plan.view(op.getOuts().front()).element;
     MoveCode move{body, code, epilogue, element, storedBits(element) / 8};
-    place = move.pointers(place, body.base(plan.view(part.source).base), body.base(plan.view(op.getOuts().front()).base),
-                          llvm::map_to_vector(op.getExtras(), [&](Value extra) { return body.base(plan.view(extra).base); }));
+    place =
+        move.pointers(place, body.base(plan.view(part.source).base), body.base(plan.view(op.getOuts().front()).base),
+                      llvm::map_to_vector(op.getExtras(), [&](Value extra) { return body.base(plan.view(extra).base); }));
     RowPlace p = step(part.p), q = step(part.q);
     auto byRows = [&] {
       code.loop(code.i64(0), rows, code.i64(1), [&](Value row) { move.row(move.advance(place, p, row), q, columns); });
@@ -214,9 +216,10 @@ private:
       return byRows();
     // Short blocks at the end of an axis are rare; sizes that are known are not short.
     auto isLong = [](const Axis &axis, int64_t length) {
-      return axis.size.asConstant() && (*axis.size.asConstant() <= length ? *axis.size.asConstant() >= tileSide
-                                                                           : *axis.size.asConstant() % length == 0 ||
-                                                                                 *axis.size.asConstant() % length >= tileSide);
+      return axis.size.asConstant() &&
+             (*axis.size.asConstant() <= length
+                  ? *axis.size.asConstant() >= tileSide
+                  : *axis.size.asConstant() % length == 0 || *axis.size.asConstant() % length >= tileSide);
     };
     if (isLong(part.p, part.pBlock) && isLong(part.q, part.qBlock))
       return move.tiles(place, p, q, rows, columns);

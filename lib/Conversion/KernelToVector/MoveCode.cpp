@@ -39,7 +39,8 @@ Value MoveCode::splat(Value scalar, int64_t count) {
   if (count == 1)
     return scalar;
   Value undefined = LLVM::PoisonOp::create(code.builder, code.loc, VectorType::get({count}, type));
-  Value zero = LLVM::ConstantOp::create(code.builder, code.loc, code.builder.getI32Type(), code.builder.getI32IntegerAttr(0));
+  Value zero =
+      LLVM::ConstantOp::create(code.builder, code.loc, code.builder.getI32Type(), code.builder.getI32IntegerAttr(0));
   Value first = LLVM::InsertElementOp::create(code.builder, code.loc, undefined, scalar, zero);
   return shuffle(first, undefined, SmallVector<int32_t>(count, 0));
 }
@@ -119,9 +120,8 @@ void MoveCode::plainRow(const RowPlace &first, bool still, Value count) {
 }
 
 void MoveCode::stridedRow(const RowPlace &first, const RowPlace &steps, Value count) {
-  code.loop(code.i64(0), count, code.i64(1), [&](Value i) {
-    store(load(at(first.from, code.mul(i, steps.from)), 1), at(first.to, code.mul(i, steps.to)));
-  });
+  code.loop(code.i64(0), count, code.i64(1),
+            [&](Value i) { store(load(at(first.from, code.mul(i, steps.from)), 1), at(first.to, code.mul(i, steps.to))); });
 }
 
 /// Vectors of 16, the last one masked. A source that is not adjacent is gathered on the stack.
@@ -136,13 +136,15 @@ void MoveCode::epilogueRow(const RowPlace &first, const RowPlace &steps, Value c
     } else if (!value) {
       code.store(code.constant(0), buffer);
       code.loop(code.i64(0), n, code.i64(1), [&](Value i) {
-        code.storeScalar(code.loadScalar(code.at(first.from, code.mul(code.add(offset, i), steps.from))), code.at(buffer, i));
+        code.storeScalar(code.loadScalar(code.at(first.from, code.mul(code.add(offset, i), steps.from))),
+                         code.at(buffer, i));
       });
       value = code.load(buffer);
     }
     SmallVector<Value> arguments{value};
     for (auto [pointer, step] : llvm::zip_equal(first.extras, steps.extras))
-      arguments.push_back(number(step) == 0 ? code.splat(code.loadScalar(pointer)) : code.load(code.at(pointer, offset), mask));
+      arguments.push_back(number(step) == 0 ? code.splat(code.loadScalar(pointer))
+                                            : code.load(code.at(pointer, offset), mask));
     code.store(epilogue.apply(body, code, arguments), code.at(first.to, offset), mask);
   };
   Value width = code.i64(Code::width), rest = code.rem(count, width), whole = code.sub(count, rest);
@@ -254,8 +256,10 @@ void MoveCode::tile(const RowPlace &first, const RowPlace &p, const RowPlace &q)
       auto quarter = [&](int64_t row) { return load(at(at(first.from, code.mul(q.from, code.i64(row))), half * 4), 4); };
       rows.push_back(shuffle(quarter(k), quarter(k + 4), {0, 1, 2, 3, 4, 5, 6, 7}));
     }
-    Value low01 = shuffle(rows[0], rows[1], {0, 8, 1, 9, 4, 12, 5, 13}), high01 = shuffle(rows[0], rows[1], {2, 10, 3, 11, 6, 14, 7, 15});
-    Value low23 = shuffle(rows[2], rows[3], {0, 8, 1, 9, 4, 12, 5, 13}), high23 = shuffle(rows[2], rows[3], {2, 10, 3, 11, 6, 14, 7, 15});
+    Value low01 = shuffle(rows[0], rows[1], {0, 8, 1, 9, 4, 12, 5, 13}),
+          high01 = shuffle(rows[0], rows[1], {2, 10, 3, 11, 6, 14, 7, 15});
+    Value low23 = shuffle(rows[2], rows[3], {0, 8, 1, 9, 4, 12, 5, 13}),
+          high23 = shuffle(rows[2], rows[3], {2, 10, 3, 11, 6, 14, 7, 15});
     const int32_t even[] = {0, 1, 8, 9, 4, 5, 12, 13}, odd[] = {2, 3, 10, 11, 6, 7, 14, 15};
     columns[half * 4] = shuffle(low01, low23, even);
     columns[half * 4 + 1] = shuffle(low01, low23, odd);

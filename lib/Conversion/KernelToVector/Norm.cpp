@@ -12,12 +12,12 @@ public:
 
 protected:
   void piece(KernelBody &body, Code &code, const Piece &piece) override {
-    Value number = countAsFloat(body, code);
+    Value share = divide(code, code.constant(1), countAsFloat(body, code)); // once for all rows: it does not depend on them
     SmallVector<Value> means;
     if (!norm.getRms()) {
       means = reduce(body, code, piece, Kind::sum, [&](const Cell &cell) { return load(code, cell, x); });
       for (Value &mean : means)
-        mean = divide(code, mean, number);
+        mean = multiply(code, mean, share);
     }
     auto centred = [&](const Cell &cell) {
       Value value = load(code, cell, x);
@@ -28,7 +28,7 @@ protected:
       return multiply(code, value, value);
     });
     for (Value &factor : factors) {
-      Value shifted = arith::AddFOp::create(code.builder, code.loc, divide(code, factor, number),
+      Value shifted = arith::AddFOp::create(code.builder, code.loc, multiply(code, factor, share),
                                             code.constant(norm.getEpsilon().convertToFloat()));
       factor = divide(code, code.constant(1), LLVM::SqrtOp::create(code.builder, code.loc, shifted));
     }

@@ -65,7 +65,8 @@ private:
     VectorType type = VectorType::get({Code::width}, code.builder.getI64Type());
     Value lane = arith::ConstantOp::create(code.builder, code.loc, DenseElementsAttr::get(type, ArrayRef<int64_t>(numbers)));
     Value undefined = LLVM::PoisonOp::create(code.builder, code.loc, type);
-    Value zero = LLVM::ConstantOp::create(code.builder, code.loc, code.builder.getI32Type(), code.builder.getI32IntegerAttr(0));
+    Value zero =
+        LLVM::ConstantOp::create(code.builder, code.loc, code.builder.getI32Type(), code.builder.getI32IntegerAttr(0));
     Value one = LLVM::InsertElementOp::create(code.builder, code.loc, undefined, stride, zero);
     Value all = LLVM::ShuffleVectorOp::create(code.builder, code.loc, one, undefined, SmallVector<int32_t>(Code::width, 0));
     return arith::MulIOp::create(code.builder, code.loc, lane, all);

@@ -148,7 +148,8 @@ private:
         finish(body, code, pixel, code.add(channel, code.i64(v * Code::width)), y.size() - 1, sums[v], divisor, mask);
     };
     Value count = body.size(y.back()), width = code.i64(Code::width);
-    Value whole = code.sub(count, code.rem(count, width)), most = code.sub(count, code.rem(count, code.i64(together * Code::width)));
+    Value whole = code.sub(count, code.rem(count, width)),
+          most = code.sub(count, code.rem(count, code.i64(together * Code::width)));
     code.loop(code.i64(0), most, code.i64(together * Code::width), [&](Value c) { vectors(c, together, Value()); });
     code.loop(most, whole, width, [&](Value c) { vectors(c, 1, Value()); });
     if (y.back().asConstant() && *y.back().asConstant() % Code::width == 0)
@@ -258,17 +259,20 @@ private:
     SmallVector<int64_t> lanes;
     for (int64_t lane = 0; lane < Code::width; ++lane)
       lanes.push_back(lane * step);
-    return arith::AddIOp::create(code.builder, code.loc, spread(code, first),
-                                 arith::ConstantOp::create(code.builder, code.loc, DenseElementsAttr::get(wide(), ArrayRef<int64_t>(lanes))));
+    return arith::AddIOp::create(
+        code.builder, code.loc, spread(code, first),
+        arith::ConstantOp::create(code.builder, code.loc, DenseElementsAttr::get(wide(), ArrayRef<int64_t>(lanes))));
   }
   Value spread(Code &code, Value scalar) {
     Value undefined = LLVM::PoisonOp::create(code.builder, code.loc, wide());
-    Value zero = LLVM::ConstantOp::create(code.builder, code.loc, code.builder.getI32Type(), code.builder.getI32IntegerAttr(0));
+    Value zero =
+        LLVM::ConstantOp::create(code.builder, code.loc, code.builder.getI32Type(), code.builder.getI32IntegerAttr(0));
     Value one = LLVM::InsertElementOp::create(code.builder, code.loc, undefined, scalar, zero);
     return LLVM::ShuffleVectorOp::create(code.builder, code.loc, one, undefined, SmallVector<int32_t>(Code::width, 0));
   }
   Value lanesInside(Code &code, Value at, int64_t stride, Value size, Value mask) {
-    Value inside = arith::CmpIOp::create(code.builder, code.loc, arith::CmpIPredicate::ult, ramp(code, at, stride), spread(code, size));
+    Value inside =
+        arith::CmpIOp::create(code.builder, code.loc, arith::CmpIPredicate::ult, ramp(code, at, stride), spread(code, size));
     return mask ? code.both(inside, mask) : inside;
   }
   /// Every `stride`-th element, of stride 1 or 2.
@@ -278,13 +282,15 @@ private:
     SmallVector<int32_t> even;
     for (int32_t lane = 0; lane < Code::width; ++lane)
       even.push_back(2 * lane);
-    return LLVM::ShuffleVectorOp::create(code.builder, code.loc, code.load(pointer), code.load(code.at(pointer, Code::width)), even);
+    return LLVM::ShuffleVectorOp::create(code.builder, code.loc, code.load(pointer),
+                                         code.load(code.at(pointer, Code::width)), even);
   }
   Value gather(Code &code, Value row, Value at, int64_t stride, Value valid) {
     if (stride == 1)
       return code.load(code.at(row, at), valid);
     Type pointers = VectorType::get({Code::width}, code.ptr());
-    Value addresses = LLVM::GEPOp::create(code.builder, code.loc, pointers, code.f32(), row, ArrayRef<LLVM::GEPArg>{ramp(code, at, stride)});
+    Value addresses = LLVM::GEPOp::create(code.builder, code.loc, pointers, code.f32(), row,
+                                          ArrayRef<LLVM::GEPArg>{ramp(code, at, stride)});
     return LLVM::masked_gather::create(code.builder, code.loc, code.vector(), addresses, valid, ValueRange{code.constant(0)},
                                        code.builder.getI32IntegerAttr(4));
   }
@@ -298,12 +304,15 @@ private:
       low = code.sub(low, body.size(pads[last]));
       high = code.add(size, body.size(pads[2 * axes - 1]));
     }
-    Value range = spread(code, code.sub(high, low)), count = arith::ConstantOp::create(code.builder, code.loc, DenseElementsAttr::get(wide(), int64_t(0)));
+    Value range = spread(code, code.sub(high, low)),
+          count = arith::ConstantOp::create(code.builder, code.loc, DenseElementsAttr::get(wide(), int64_t(0)));
     Value start = code.sub(origin, low);
     auto add = [&](Value tap, Value count) {
       Value at = ramp(code, code.add(start, code.mul(tap, code.i64(dilation))), stride);
       Value inside = arith::CmpIOp::create(code.builder, code.loc, arith::CmpIPredicate::ult, at, range);
-      return arith::AddIOp::create(code.builder, code.loc, count, arith::ExtUIOp::create(code.builder, code.loc, wide(), inside)).getResult();
+      return arith::AddIOp::create(code.builder, code.loc, count,
+                                   arith::ExtUIOp::create(code.builder, code.loc, wide(), inside))
+          .getResult();
     };
     count = code.loop(code.i64(0), code.i64(kernel), code.i64(1), count,
                       [&](Value tap, ValueRange carried) { return SmallVector<Value>{add(tap, carried[0])}; })[0];

@@ -70,7 +70,8 @@ protected:
 
 private:
   static Value firstLane(Code &code, Value vector) {
-    Value zero = LLVM::ConstantOp::create(code.builder, code.loc, code.builder.getI32Type(), code.builder.getI32IntegerAttr(0));
+    Value zero =
+        LLVM::ConstantOp::create(code.builder, code.loc, code.builder.getI32Type(), code.builder.getI32IntegerAttr(0));
     return LLVM::ExtractElementOp::create(code.builder, code.loc, vector, zero);
   }
 

@@ -43,7 +43,9 @@ public:
   Value mul(Value x, Value y) const { return arith::MulFOp::create(b, loc, x, y); }
   Value div(Value x, Value y) const { return arith::DivFOp::create(b, loc, x, y); }
   Value floor(Value x) const { return LLVM::FFloorOp::create(b, loc, x); }
-  Value test(arith::CmpFPredicate predicate, Value x, Value y) const { return arith::CmpFOp::create(b, loc, predicate, x, y); }
+  Value test(arith::CmpFPredicate predicate, Value x, Value y) const {
+    return arith::CmpFOp::create(b, loc, predicate, x, y);
+  }
   Value select(Value c, Value x, Value y) const { return arith::SelectOp::create(b, loc, c, x, y); }
   Value either(Value x, Value y) const { return arith::OrIOp::create(b, loc, x, y); }
 };
@@ -141,7 +143,8 @@ private:
     StringRef mode = op.getCoordinates();
     Value c;
     if (mode == "align_corners") {
-      Value spread = f.div(f.mul(at, f.spread(scalar.sub(size, scalar.number(1)))), f.spread(scalar.sub(length, scalar.number(1))));
+      Value spread =
+          f.div(f.mul(at, f.spread(scalar.sub(size, scalar.number(1)))), f.spread(scalar.sub(length, scalar.number(1))));
       c = code.select(isOne(length), f.number(0), spread);
     } else if (mode == "asymmetric") {
       c = quotient(at);
@@ -150,7 +153,8 @@ private:
     } else if (mode == "pytorch_half_pixel") {
       c = code.select(isOne(outSize), f.number(-0.5), halfPixel());
     } else if (mode == "half_pixel_symmetric") {
-      Value offset = scalar.mul(scalar.div(size, scalar.number(2)), scalar.sub(scalar.number(1), scalar.div(outSize, length)));
+      Value offset =
+          scalar.mul(scalar.div(size, scalar.number(2)), scalar.sub(scalar.number(1), scalar.div(outSize, length)));
       c = f.sub(f.add(f.spread(offset), quotient(f.add(at, f.number(0.5)))), f.number(0.5));
     } else {
       c = halfPixel();
@@ -229,12 +233,14 @@ private:
     SmallVector<int64_t> numbers(Code::width);
     std::iota(numbers.begin(), numbers.end(), 0);
     VectorType wide = VectorType::get({Code::width}, code.builder.getI64Type());
-    Value lanes = arith::ConstantOp::create(code.builder, code.loc, DenseElementsAttr::get(wide, ArrayRef<int64_t>(numbers)));
+    Value lanes =
+        arith::ConstantOp::create(code.builder, code.loc, DenseElementsAttr::get(wide, ArrayRef<int64_t>(numbers)));
     Value positions = arith::AddIOp::create(code.builder, code.loc, f.spread(column), lanes);
     Taps taps = tapsOf(body, code, y.size() - 1, positions, true);
     Value sum;
     Type pointers = VectorType::get({Code::width}, code.ptr());
-    Value all = arith::ConstantOp::create(code.builder, code.loc, DenseElementsAttr::get(VectorType::get({Code::width}, code.builder.getI1Type()), true));
+    Value all = arith::ConstantOp::create(
+        code.builder, code.loc, DenseElementsAttr::get(VectorType::get({Code::width}, code.builder.getI1Type()), true));
     for (auto [pointer, weight] : llvm::zip_equal(row.x, row.weights))
       for (unsigned tap = 0; tap < taps.indices.size(); ++tap) {
         Value addresses = LLVM::GEPOp::create(code.builder, code.loc, pointers, code.f32(), pointer,

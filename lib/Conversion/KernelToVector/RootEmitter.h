@@ -10,10 +10,11 @@ namespace mopt {
 /// How one kernel op runs: what its independent pieces are, and the code of a range of them.
 struct RootEmitter {
   virtual ~RootEmitter() = default;
-  DimExpr units; // pieces that may run in any order, by any thread
-  DimExpr work;  // multiply-adds, or elements where there are none
-  DimExpr macs;  // multiply-adds
-  std::string name; // of the step; empty: that of the op
+  DimExpr units;        // pieces that may run in any order, by any thread
+  DimExpr work;         // multiply-adds, or elements where there are none
+  DimExpr macs;         // multiply-adds
+  int64_t unitWork = 0; // work of one unit where that is known better than by guessing symbols; 0: it is not
+  std::string name;     // of the step; empty: that of the op
   /// Sizes that `emit` asks the body for. Null entries are sizes that overflow.
   SmallVector<DimExpr> sizes;
   /// Code for the units [body.begin, body.end), at the builder's position in the kernel function.

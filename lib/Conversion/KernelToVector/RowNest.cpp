@@ -28,7 +28,8 @@ RowNest::RowNest(kernel::RootOpInterface op, PlanView &plan, ArrayRef<int64_t> a
   if (!rows) {
     vectors = maxVectors;
     if (auto size = line.size.asConstant()) { // vectors of a tile: all of them where they are few, else about equal tiles
-      int64_t all = std::max<int64_t>(1, (*size + Code::width - 1) / Code::width), parts = (all + maxVectors - 1) / maxVectors;
+      int64_t all = std::max<int64_t>(1, (*size + Code::width - 1) / Code::width),
+              parts = (all + maxVectors - 1) / maxVectors;
       vectors = (all + parts - 1) / parts;
     }
     tiles = line.size.ceilDiv(int64_t(vectors) * Code::width);
@@ -150,8 +151,7 @@ void RowNest::emit(KernelBody &body) {
       return piece(body, code, {move(body, code, kept, unit, start), {Value()}});
     Value tile = code.rem(unit, body.size(tiles)), outer = code.div(unit, body.size(tiles));
     Value first = code.mul(tile, code.i64(int64_t(vectors) * Code::width)), left = code.sub(body.size(line.size), first);
-    SmallVector<Value> pointers =
-        cellAt(code, move(body, code, kept, outer, start), first, Value(), 0).pointers;
+    SmallVector<Value> pointers = cellAt(code, move(body, code, kept, outer, start), first, Value(), 0).pointers;
     auto masked = [&](unsigned from) { // vectors from `from` on may lack lanes
       Piece tilePiece{pointers, {}};
       for (unsigned v = 0; v < vectors; ++v)
@@ -219,7 +219,8 @@ Value RowNest::acrossLanes(Code &code, Kind kind, Value vector) {
     Value b = LLVM::ShuffleVectorOp::create(code.builder, code.loc, vector, vector, high);
     vector = combine(code, kind, a, b);
   }
-  Value zero = LLVM::ConstantOp::create(code.builder, code.loc, code.builder.getI32Type(), code.builder.getI32IntegerAttr(0));
+  Value zero =
+      LLVM::ConstantOp::create(code.builder, code.loc, code.builder.getI32Type(), code.builder.getI32IntegerAttr(0));
   return LLVM::ExtractElementOp::create(code.builder, code.loc, vector, zero);
 }
 
@@ -244,7 +245,8 @@ SmallVector<Value> RowNest::blocks(KernelBody &body, Code &code, DimExpr count, 
   return level(steps.size(), code.i64(0), body.size(count));
 }
 
-Value RowNest::reduceLine(KernelBody &body, Code &code, ArrayRef<Value> pointers, Kind kind, Element element, unsigned unroll) {
+Value RowNest::reduceLine(KernelBody &body, Code &code, ArrayRef<Value> pointers, Kind kind, Element element,
+                          unsigned unroll) {
   auto known = line.size.asConstant();
   auto leaf = [&](Value lower, Value upper) -> SmallVector<Value> {
     SmallVector<Value> sums(unroll, identity(code, kind));
@@ -253,23 +255,32 @@ Value RowNest::reduceLine(KernelBody &body, Code &code, ArrayRef<Value> pointers
     };
     int64_t wide = int64_t(unroll) * Code::width;
     Value most = to(lower, wide), whole = to(most, Code::width);
-    sums = code.loop(lower, most, code.i64(wide), sums, [&](Value at, ValueRange carried) {
-      SmallVector<Value> next;
-      for (unsigned u = 0; u < unroll; ++u) {
-        Cell cell = cellAt(code, pointers, code.add(at, code.i64(u * Code::width)), Value(), 0);
-        next.push_back(combine(code, kind, carried[u], element(cell)));
-      }
-      return next;
-    });
-    Value first = code.loop(most, whole, code.i64(Code::width), sums.front(), [&](Value at, ValueRange carried) {
-                        return SmallVector<Value>{combine(code, kind, carried[0], element(cellAt(code, pointers, at, Value(), 0)))};
-                      }).front();
+    sums = code.loop(
+        lower, most, code.i64(wide), sums,
+        [&](Value at, ValueRange carried) {
+          SmallVector<Value> next;
+          for (unsigned u = 0; u < unroll; ++u) {
+            Cell cell = cellAt(code, pointers, code.add(at, code.i64(u * Code::width)), Value(), 0);
+            next.push_back(combine(code, kind, carried[u], element(cell)));
+          }
+          return next;
+        },
+        /*rolled=*/true);
+    Value first = code.loop(most, whole, code.i64(Code::width), sums.front(),
+                            [&](Value at, ValueRange carried) {
+                              return SmallVector<Value>{
+                                  combine(code, kind, carried[0], element(cellAt(code, pointers, at, Value(), 0)))};
+                            })
+                      .front();
     if (!known || *known % Code::width) // at most once
-      first = code.loop(whole, upper, code.i64(Code::width), first, [&](Value at, ValueRange carried) {
-                      Value mask = code.mask(code.sub(upper, at));
-                      Value value = code.select(mask, element(cellAt(code, pointers, at, mask, 0)), identity(code, kind));
-                      return SmallVector<Value>{combine(code, kind, carried[0], value)};
-                    }).front();
+      first = code.loop(whole, upper, code.i64(Code::width), first,
+                        [&](Value at, ValueRange carried) {
+                          Value mask = code.mask(code.sub(upper, at));
+                          Value value =
+                              code.select(mask, element(cellAt(code, pointers, at, mask, 0)), identity(code, kind));
+                          return SmallVector<Value>{combine(code, kind, carried[0], value)};
+                        })
+                  .front();
     sums.front() = first;
     for (unsigned half = unroll / 2; half > 0; half /= 2)
       for (unsigned u = 0; u < half; ++u)
@@ -289,7 +300,8 @@ SmallVector<Value> RowNest::reduce(KernelBody &body, Code &code, const Piece &pi
       sum = blocks(body, code, runs, columnPart, kind, 1, [&](Value lower, Value upper) {
               return code.loop(lower, upper, code.i64(1), identity(code, kind), [&](Value run, ValueRange carried) {
                 SmallVector<Value> pointers = move(body, code, reduced, run, piece.pointers);
-                return SmallVector<Value>{combine(code, kind, carried[0], reduceLine(body, code, pointers, kind, element, unroll))};
+                return SmallVector<Value>{
+                    combine(code, kind, carried[0], reduceLine(body, code, pointers, kind, element, unroll))};
               });
             }).front();
     return {code.splat(acrossLanes(code, kind, sum))};
@@ -299,8 +311,8 @@ SmallVector<Value> RowNest::reduce(KernelBody &body, Code &code, const Piece &pi
     return code.loop(lower, upper, code.i64(1), initial, [&](Value step, ValueRange carried) {
       SmallVector<Value> pointers = move(body, code, reduced, step, piece.pointers), next;
       for (unsigned v = 0; v < vectors; ++v)
-        next.push_back(combine(code, kind, carried[v],
-                               element(cellAt(code, pointers, code.i64(v * Code::width), piece.masks[v], v))));
+        next.push_back(
+            combine(code, kind, carried[v], element(cellAt(code, pointers, code.i64(v * Code::width), piece.masks[v], v))));
       return next;
     });
   });
@@ -320,7 +332,7 @@ void RowNest::forEach(KernelBody &body, Code &code, const Piece &piece, Element 
     }
     Value size = body.size(line.size), width = code.i64(Code::width);
     Value whole = code.mul(code.div(size, width), width);
-    code.loop(code.i64(0), whole, width, [&](Value at) { one(cellAt(code, pointers, at, Value(), 0)); });
+    code.loop(code.i64(0), whole, width, [&](Value at) { one(cellAt(code, pointers, at, Value(), 0)); }, /*rolled=*/true);
     if (auto known = line.size.asConstant(); known && *known % Code::width == 0)
       return;
     code.loop(whole, size, width, [&](Value at) { one(cellAt(code, pointers, at, code.mask(code.sub(size, at)), 0)); });
@@ -336,7 +348,7 @@ Value RowNest::countAsFloat(KernelBody &body, Code &code) {
 Value RowNest::math(KernelBody &body, Code &code, StringRef op, Value value) {
   auto none = DictionaryAttr::get(code.builder.getContext());
   Value result = vectorOp(code, op, none, value);
-  return result ? result : body.laneByLane(op, none, value);
+  return result ? result : body.laneByLane(op, none, value, code.f32());
 }
 
 } // namespace mopt

@@ -37,13 +37,15 @@ protected:
 
   /// `axes` are reduced. `split`: an axis and a number of parts; the axis is cut into so many, of which each is reduced on
   /// its own. Sizes of x and y are equal, or y lacks the reduced axes or has 1 for them.
-  RowNest(kernel::RootOpInterface op, PlanView &plan, ArrayRef<int64_t> axes, std::optional<std::pair<int64_t, int64_t>> split = {});
+  RowNest(kernel::RootOpInterface op, PlanView &plan, ArrayRef<int64_t> axes,
+          std::optional<std::pair<int64_t, int64_t>> split = {});
 
   /// The code of one unit.
   virtual void piece(KernelBody &body, Code &code, const Piece &piece) = 0;
 
   /// Combines `element` over the reduced axes: one value per vector of the unit, for rows one splat.
-  SmallVector<Value> reduce(KernelBody &body, Code &code, const Piece &piece, Kind kind, Element element, unsigned unroll = 4);
+  SmallVector<Value> reduce(KernelBody &body, Code &code, const Piece &piece, Kind kind, Element element,
+                            unsigned unroll = 4);
   /// Stores epilogue(element) to y for all elements of the unit.
   void forEach(KernelBody &body, Code &code, const Piece &piece, Element element);
   /// Operand `number` of the cell: a vector, or a splat where it does not move along the line.
@@ -82,7 +84,8 @@ private:
   void addAxes(ArrayRef<int64_t> axes, std::optional<std::pair<int64_t, int64_t>> split);
   Cell cellAt(Code &code, ArrayRef<Value> pointers, Value offset, Value mask, unsigned vector);
   /// Combines what `leaf` gives for ranges of at most `size` of [0, count).
-  SmallVector<Value> blocks(KernelBody &body, Code &code, DimExpr count, int64_t size, Kind kind, unsigned vectors, Leaf leaf);
+  SmallVector<Value> blocks(KernelBody &body, Code &code, DimExpr count, int64_t size, Kind kind, unsigned vectors,
+                            Leaf leaf);
   Value reduceLine(KernelBody &body, Code &code, ArrayRef<Value> pointers, Kind kind, Element element, unsigned unroll);
   static Value identity(Code &code, Kind kind);
   static Value acrossLanes(Code &code, Kind kind, Value vector);

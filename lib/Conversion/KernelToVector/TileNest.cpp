@@ -49,6 +49,10 @@ void TileNest::finish(RowAccess rowAccess, int64_t numTaps) {
   for (DimExpr dim : batch)
     count = count * dim;
   units = count * rowBlocks * columnBlocks;
+  // A full unit, whatever the symbols: most are, when there are several.
+  int64_t unitColumns = blockColumns * tileColumns, unitRows = blockTiles * tileRows;
+  unitWork =
+      depth * std::min(unitColumns, columns.value_or(unitColumns)) * std::min(unitRows, m.asConstant().value_or(unitRows));
   macs = work = count * m * n * k * taps;
   sizes.append({m, n, k, panelStep, tiles, rowBlocks, columnTiles, columnBlocks, fullColumnTiles});
   llvm::append_range(sizes, batch);
@@ -126,8 +130,8 @@ void TileNest::unit(KernelBody &body, Code &code, Value index) {
   code.when(hasRest, [&] {
     if (columns) {
       int64_t panels = (left + Code::width - 1) / Code::width;
-      restColumns(body, code, code.mul(size(fullColumnTiles), code.i64(tilePanels)), code.i64(left % Code::width),
-                  panels, left % Code::width != 0, left % Code::width && left % Code::width <= Code::width / 2);
+      restColumns(body, code, code.mul(size(fullColumnTiles), code.i64(tilePanels)), code.i64(left % Code::width), panels,
+                  left % Code::width != 0, left % Code::width && left % Code::width <= Code::width / 2);
       return;
     }
     Value firstPanel = code.mul(size(fullColumnTiles), code.i64(tilePanels));

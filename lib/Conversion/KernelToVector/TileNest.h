@@ -48,7 +48,7 @@ protected:
   Operand a, b, y;
   SmallVector<Operand> extras;
   unsigned tableRows = 0;
-  int64_t stripBytes = 0; // of stack for each pointer of the table
+  int64_t stripBytes = 0;           // of stack for each pointer of the table
   int64_t taps = 1, blockTiles = 1; // blockTiles: tiles in a row block
 
 private:
@@ -56,7 +56,8 @@ private:
   /// First row and number of rows of a tile.
   std::pair<Value, Value> rowsOf(KernelBody &body, Code &code, Value tile);
   void tileColumns(KernelBody &body, Code &code, Value lower, Value upper, unsigned panels, bool masked);
-  void restColumns(KernelBody &body, Code &code, Value panel, Value columns, unsigned panels, bool masked, bool half = false);
+  void restColumns(KernelBody &body, Code &code, Value panel, Value columns, unsigned panels, bool masked,
+                   bool half = false);
 
   RowAccess access = RowAccess::spaced;
   unsigned tilePanels = 1, tileRows = 1;

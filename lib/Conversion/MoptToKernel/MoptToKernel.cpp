@@ -279,18 +279,18 @@ private:
       operands.push_back(map.lookup(input));
     for (Value out : outs)
       types.push_back(out.getType());
-    auto loop = linalg::GenericOp::create(
-        inner, group.getLoc(), types, operands, outs, maps, iterators, [&](OpBuilder &b, Location, ValueRange args) {
-          IRMapping scalars;
-          for (auto [input, arg] : llvm::zip(inputs, args))
-            scalars.map(input, arg);
-          for (Operation &op : old.without_terminator())
-            makeScalar(b, &op, scalars);
-          SmallVector<Value> yielded;
-          for (Value value : written)
-            yielded.push_back(scalars.lookup(value));
-          linalg::YieldOp::create(b, group.getLoc(), yielded);
-        });
+    auto loop = linalg::GenericOp::create(inner, group.getLoc(), types, operands, outs, maps, iterators,
+                                          [&](OpBuilder &b, Location, ValueRange args) {
+                                            IRMapping scalars;
+                                            for (auto [input, arg] : llvm::zip(inputs, args))
+                                              scalars.map(input, arg);
+                                            for (Operation &op : old.without_terminator())
+                                              makeScalar(b, &op, scalars);
+                                            SmallVector<Value> yielded;
+                                            for (Value value : written)
+                                              yielded.push_back(scalars.lookup(value));
+                                            linalg::YieldOp::create(b, group.getLoc(), yielded);
+                                          });
     return loop.getResults();
   }
 
@@ -325,7 +325,8 @@ struct GroupCopies : impl::GroupCopiesBase<GroupCopies> {
       if (auto list = getOperation().getArgAttrOfType<DimsAttr>(argument.getArgNumber(), "mopt.dims"))
         for (DimAttr dim : list.getDims())
           dims.push_back(DimExpr(dim));
-      dims.resize(type.getRank());
+      for (size_t d = dims.size(); d < static_cast<size_t>(type.getRank()); ++d)
+        dims.push_back(type.isDynamicDim(d) ? DimExpr() : DimExpr::constant(&getContext(), type.getDimSize(d)));
       return dims;
     }
     SmallVector<Value> sizes;

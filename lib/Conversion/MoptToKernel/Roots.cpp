@@ -74,9 +74,9 @@ Value packedMatrix(Access b, Location loc, OperandBuilder &operands) {
 
 KernelParts matmulParts(Value a, ArrayRef<int64_t> aOrder, Value packed, Location loc) {
   KernelParts parts;
-  parts.create = [a, packed, loc, aOrder = SmallVector<int64_t>(aOrder)](
-                     OpBuilder &builder, ValueRange extras, Value out, ArrayRef<AffineMap> maps,
-                     ArrayRef<int64_t> yOrder) -> Operation * {
+  parts.create = [a, packed, loc, aOrder = SmallVector<int64_t>(aOrder)](OpBuilder &builder, ValueRange extras, Value out,
+                                                                         ArrayRef<AffineMap> maps,
+                                                                         ArrayRef<int64_t> yOrder) -> Operation * {
     return kernel::MatMulOp::create(builder, loc, out.getType(), ValueRange{a, packed}, extras, out,
                                     builder.getAffineMapArrayAttr(maps), orderAttr(builder, aOrder),
                                     orderAttr(builder, yOrder));
@@ -116,7 +116,8 @@ KernelParts convParts(ConvOp op, OperandBuilder &operands) {
     channels.innerStride = 1;
     Value packed = packedWeight(builder, constant, {}, channels);
     Location loc = op.getLoc();
-    parts.create = [=](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps, ArrayRef<int64_t>) -> Operation * {
+    parts.create = [=](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps,
+                       ArrayRef<int64_t>) -> Operation * {
       return kernel::DepthwiseOp::create(b, loc, out.getType(), ValueRange{x, packed}, extras, out,
                                          b.getAffineMapArrayAttr(maps), kernel, strides, dilations, pads);
     };
@@ -125,7 +126,8 @@ KernelParts convParts(ConvOp op, OperandBuilder &operands) {
   } else {
     Value packed = packedWeight(builder, constant, {group}, panels);
     Location loc = op.getLoc();
-    parts.create = [=](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps, ArrayRef<int64_t>) -> Operation * {
+    parts.create = [=](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps,
+                       ArrayRef<int64_t>) -> Operation * {
       return kernel::ConvOp::create(b, loc, out.getType(), ValueRange{x, packed}, extras, out, b.getAffineMapArrayAttr(maps),
                                     kernel, strides, dilations, pads, group);
     };
@@ -139,7 +141,8 @@ KernelParts reduceParts(Operation *root, StringRef kind, OperandBuilder &operand
   Value x = operands.map.lookup(root->getOperand(0));
   SmallVector<int64_t> axes = *rowAxes(root);
   KernelParts parts;
-  parts.create = [=, loc = root->getLoc()](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps, ArrayRef<int64_t>) -> Operation * {
+  parts.create = [=, loc = root->getLoc()](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps,
+                                           ArrayRef<int64_t>) -> Operation * {
     return kernel::ReduceOp::create(b, loc, out.getType(), x, extras, out, b.getAffineMapArrayAttr(maps), axes, kind);
   };
   return parts;
@@ -150,7 +153,8 @@ KernelParts softmaxParts(Operation *root, OperandBuilder &operands) {
   SmallVector<int64_t> axes = *rowAxes(root);
   bool logarithm = isa<LogSoftmaxOp>(root);
   KernelParts parts;
-  parts.create = [=, loc = root->getLoc()](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps, ArrayRef<int64_t>) -> Operation * {
+  parts.create = [=, loc = root->getLoc()](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps,
+                                           ArrayRef<int64_t>) -> Operation * {
     return kernel::SoftmaxOp::create(b, loc, out.getType(), x, extras, out, b.getAffineMapArrayAttr(maps), axes, logarithm);
   };
   return parts;
@@ -171,7 +175,8 @@ KernelParts normParts(Operation *root, APFloat epsilon, Value scale, Value bias,
   if (perChannel)
     parts.scaleMap = parts.biasMap =
         AffineMap::get(rank, 0, operands.builder.getAffineDimExpr(channel), operands.builder.getContext());
-  parts.create = [=, loc = root->getLoc()](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps, ArrayRef<int64_t>) -> Operation * {
+  parts.create = [=, loc = root->getLoc()](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps,
+                                           ArrayRef<int64_t>) -> Operation * {
     return kernel::NormOp::create(b, loc, out.getType(), x, extras, out, b.getAffineMapArrayAttr(maps), axes, epsilon, rms,
                                   split.empty() ? DenseI64ArrayAttr() : b.getDenseI64ArrayAttr(split));
   };
@@ -199,7 +204,8 @@ KernelParts moveParts(Operation *op, ArrayRef<Move> moves, OperandBuilder &opera
   }
   KernelParts result;
   result.create = [=, loc = op->getLoc(), name = findOp(op)->mnemonic](OpBuilder &b, ValueRange extras, Value out,
-                                                                       ArrayRef<AffineMap> maps, ArrayRef<int64_t>) -> Operation * {
+                                                                       ArrayRef<AffineMap> maps,
+                                                                       ArrayRef<int64_t>) -> Operation * {
     return kernel::MoveOp::create(b, loc, out.getType(), inputs, extras, out, b.getAffineMapArrayAttr(maps), name,
                                   b.getArrayAttr(parts));
   };
@@ -213,10 +219,11 @@ KernelParts poolParts(Operation *op, const PoolWindow &window, OperandBuilder &o
   Value x = operands.map.lookup(op->getOperand(0));
   KernelParts result;
   result.create = [=, loc = op->getLoc(), name = findOp(op)->mnemonic](OpBuilder &b, ValueRange extras, Value out,
-                                                                       ArrayRef<AffineMap> maps, ArrayRef<int64_t>) -> Operation * {
+                                                                       ArrayRef<AffineMap> maps,
+                                                                       ArrayRef<int64_t>) -> Operation * {
     return kernel::PoolOp::create(b, loc, out.getType(), x, extras, out, b.getAffineMapArrayAttr(maps), name, window.kernel,
-                                  window.strides, window.dilations, DimsAttr::get(b.getContext(), pads),
-                                  window.channelsLast, window.countPads);
+                                  window.strides, window.dilations, DimsAttr::get(b.getContext(), pads), window.channelsLast,
+                                  window.countPads);
   };
   return result;
 }
@@ -235,7 +242,8 @@ KernelParts convTransposeParts(ConvTransposeOp op, OperandBuilder &operands) {
   Value x = operands.map.lookup(op.getX());
   Value packed = packedWeight(operands.builder, op.getW().getDefiningOp<ConstantOp>(), {panels.groups}, panels);
   KernelParts parts;
-  parts.create = [=, loc = op.getLoc()](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps, ArrayRef<int64_t>) -> Operation * {
+  parts.create = [=, loc = op.getLoc()](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps,
+                                        ArrayRef<int64_t>) -> Operation * {
     return kernel::ConvTransposeOp::create(b, loc, out.getType(), ValueRange{x, packed}, extras, out,
                                            b.getAffineMapArrayAttr(maps), kernel);
   };
@@ -247,11 +255,11 @@ KernelParts convTransposeParts(ConvTransposeOp op, OperandBuilder &operands) {
 KernelParts resizeParts(ResizeOp op, OperandBuilder &operands) {
   Value x = operands.map.lookup(op.getX());
   KernelParts parts;
-  parts.create = [=](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps, ArrayRef<int64_t>) -> Operation * {
+  parts.create = [=](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps,
+                     ArrayRef<int64_t>) -> Operation * {
     ResizeOp resize = op; // handles are not const-correct
     return kernel::ResizeOp::create(b, resize.getLoc(), out.getType(), x, extras, out, b.getAffineMapArrayAttr(maps),
-                                    *resizeScales(resize), resize.getMode(),
-                                    resize.getCoordinateTransformationMode(),
+                                    *resizeScales(resize), resize.getMode(), resize.getCoordinateTransformationMode(),
                                     resize.getNearestMode());
   };
   return parts;

@@ -221,7 +221,8 @@ FailureOr<StepCode> StepEmitter::emit(GroupOp group) {
     root->emitError("MOPT-C005: the size of its work overflows 64 bits");
     return failure();
   }
-  int64_t perUnit = std::max<int64_t>(1, guess(work) / std::max<int64_t>(1, guess(units)));
+  int64_t perUnit = own && own->unitWork ? own->unitWork : guess(work) / std::max<int64_t>(1, guess(units));
+  perUnit = std::max<int64_t>(1, perUnit);
   int64_t grain = std::max<int64_t>(1, chunkWork / perUnit);
   // Two chunks must not write one byte.
   if (llvm::any_of(dps.getDpsInits(), [&](Value out) { return storedBits(plan.view(out).element) < 8; }))

@@ -20,8 +20,7 @@ MemRefType bufferType(Type tensor) {
 }
 
 /// Ops that read their inputs and overwrite their destinations.
-template <typename Op>
-struct KernelModel : DstBufferizableOpInterfaceExternalModel<KernelModel<Op>, Op> {
+template <typename Op> struct KernelModel : DstBufferizableOpInterfaceExternalModel<KernelModel<Op>, Op> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const AnalysisState &) const {
     return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
   }
@@ -62,8 +61,8 @@ struct WeightModel : BufferizableOpInterface::ExternalModel<WeightModel, WeightO
     auto weight = cast<WeightOp>(op);
     if (isa<MemRefType>(weight.getType()))
       return success();
-    auto buffer = WeightOp::create(rewriter, op->getLoc(), bufferType(weight.getType()), weight.getValue(),
-                                   weight.getPanelsAttr());
+    auto buffer =
+        WeightOp::create(rewriter, op->getLoc(), bufferType(weight.getType()), weight.getValue(), weight.getPanelsAttr());
     replaceOpWithBufferizedValues(rewriter, op, buffer.getResult());
     return success();
   }

@@ -48,8 +48,7 @@ LogicalResult WeightOp::verify() {
     return success();
   std::optional<Panels> panels = Panels::fromArray(*getPanels());
   auto type = cast<ShapedType>(getType());
-  if (!panels || !type.hasStaticShape() || type.getNumElements() != panels->elements() ||
-      !type.getElementType().isF32())
+  if (!panels || !type.hasStaticShape() || type.getNumElements() != panels->elements() || !type.getElementType().isF32())
     return emitOpError("its panels do not fit its type");
   return success();
 }
@@ -144,7 +143,8 @@ static LogicalResult verifyRows(Operation *op, ValueRange inputs, ValueRange out
 }
 
 LogicalResult ReduceOp::verify() {
-  if (!llvm::is_contained({"sum", "mean", "max", "min", "prod", "l1", "l2", "log_sum", "log_sum_exp", "sum_square"}, getKind()))
+  if (!llvm::is_contained({"sum", "mean", "max", "min", "prod", "l1", "l2", "log_sum", "log_sum_exp", "sum_square"},
+                          getKind()))
     return emitOpError() << "knows no kind '" << getKind() << "'";
   return verifyRows(*this, getInputs(), getOuts(), getAxes(), /*whole=*/false);
 }

@@ -11,8 +11,8 @@ std::optional<Panels> Panels::fromArray(ArrayRef<int64_t> a) {
   std::optional<int64_t> count = checked::mul<int64_t>(p.outer, p.inner);
   for (int64_t factor : {p.groups, p.panels(), width, int64_t(sizeof(float))})
     count = count ? checked::mul<int64_t>(*count, factor) : count;
-  for (auto [n, stride] : {std::pair(p.groups, p.groupStride), {p.n, p.nStride}, {p.outer, p.outerStride},
-                           {p.inner, p.innerStride}})
+  for (auto [n, stride] :
+       {std::pair(p.groups, p.groupStride), {p.n, p.nStride}, {p.outer, p.outerStride}, {p.inner, p.innerStride}})
     if (!checked::mul<int64_t>(n, stride))
       return std::nullopt;
   return count ? std::optional(p) : std::nullopt;

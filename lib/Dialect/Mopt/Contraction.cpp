@@ -111,7 +111,8 @@ LogicalResult ConvOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> &t
 
 LogicalResult ConvIntegerOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> &types) {
   Rule rule(*this, context);
-  return inferConv(rule, 0, 1, std::nullopt, getGroup(), getChannelsLast(), windowOf(*this), IntegerType::get(context.getContext(), 32), types);
+  return inferConv(rule, 0, 1, std::nullopt, getGroup(), getChannelsLast(), windowOf(*this),
+                   IntegerType::get(context.getContext(), 32), types);
 }
 
 LogicalResult QLinearConvOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> &types) {

@@ -272,8 +272,7 @@ LogicalResult SpaceToDepthOp::inferTypes(ShapeContext &context, SmallVectorImpl<
   Dims x;
   FailureOr<int64_t> block = blockSize(rule, getBlocksizeAttr());
   if (failed(block) || failed(rule.sizes(0, x, 4)) || failed(rule.channelsFirst(getChannelsLast(), x)) ||
-      failed(checkDivides(rule, x[2], *block, "the height")) ||
-      failed(checkDivides(rule, x[3], *block, "the width")))
+      failed(checkDivides(rule, x[2], *block, "the height")) || failed(checkDivides(rule, x[3], *block, "the width")))
     return failure();
   return rule.imageResult(getChannelsLast(), {x[0], x[1] * (*block * *block), x[2].floorDiv(*block), x[3].floorDiv(*block)},
                           rule.element(0), types);

@@ -112,8 +112,7 @@ struct FormGroups : impl::FormGroupsBase<FormGroups> {
   }
 
   /// Adds transposes of operands that only the matrix product `root` reads.
-  static void takeTransposes(Operation *root, SmallVector<Operation *> &members,
-                             llvm::SmallPtrSet<Operation *, 32> &done) {
+  static void takeTransposes(Operation *root, SmallVector<Operation *> &members, llvm::SmallPtrSet<Operation *, 32> &done) {
     if (!hasKernel(root))
       return;
     for (Value operand : root->getOperands())

@@ -1,7 +1,7 @@
 //===- Kernels.cpp - which roots have a kernel of their own --------------------------------------------------------===//
 #include "mopt/Dialect/Mopt/Contraction.h"
-#include "mopt/Dialect/Mopt/Movement.h"
 #include "mopt/Dialect/Mopt/Mopt.h"
+#include "mopt/Dialect/Mopt/Movement.h"
 #include "mopt/Dialect/Mopt/Norm.h"
 #include "mopt/Dialect/Mopt/OpTable.h"
 #include "mopt/Dialect/Mopt/Reduction.h"
@@ -184,7 +184,8 @@ std::optional<SmallVector<int64_t>> rowAxes(Operation *root) {
         llvm::sort(axes);
         return axes.empty() && !op.getNoopWithEmptyAxes() ? range(0, rank) : axes;
       })
-      .Case<GlobalAveragePoolOp, GlobalMaxPoolOp, GlobalLpPoolOp, InstanceNormOp>([&](Operation *) -> Result { return spatial(); })
+      .Case<GlobalAveragePoolOp, GlobalMaxPoolOp, GlobalLpPoolOp, InstanceNormOp>(
+          [&](Operation *) -> Result { return spatial(); })
       .Case<SoftmaxOp, LogSoftmaxOp>([&](auto op) { return softmax(op.getAxis(), op.getFlatten()); })
       .Case<LayerNormOp, RMSNormOp>([&](auto op) { return from(op.getAxis()); })
       .Case([&](GroupNormOp) -> Result { return range(1, rank); })
@@ -203,17 +204,17 @@ static std::string whyNoRows(Operation *root) {
       return "its statistics are read too";
   auto affine = [&](Value value) { return isAbsent(value) || (isFloat(value) && batchFits(dimsOf(value), x)); };
   bool fits = llvm::TypeSwitch<Operation *, bool>(root)
-      .Case([](GlobalLpPoolOp op) { return op.getP() == 1 || op.getP() == 2; })
-      .Case([&](LayerNormOp op) { return affine(op.getScale()) && affine(op.getB()); })
-      .Case([&](RMSNormOp op) { return affine(op.getScale()); })
-      .Case([](InstanceNormOp op) { return isFloat(op.getScale()) && isFloat(op.getB()); })
-      .Case([&](GroupNormOp op) {
-        auto channels = x[isChannelsLast(op) ? x.size() - 1 : 1].asConstant();
-        auto groups = static_cast<int64_t>(op.getNumGroups());
-        return isFloat(op.getScale()) && isFloat(op.getBias()) && !op.getScalePerGroup() && channels && groups > 0 &&
-               *channels % groups == 0;
-      })
-      .Default(true);
+                  .Case([](GlobalLpPoolOp op) { return op.getP() == 1 || op.getP() == 2; })
+                  .Case([&](LayerNormOp op) { return affine(op.getScale()) && affine(op.getB()); })
+                  .Case([&](RMSNormOp op) { return affine(op.getScale()); })
+                  .Case([](InstanceNormOp op) { return isFloat(op.getScale()) && isFloat(op.getB()); })
+                  .Case([&](GroupNormOp op) {
+                    auto channels = x[isChannelsLast(op) ? x.size() - 1 : 1].asConstant();
+                    auto groups = static_cast<int64_t>(op.getNumGroups());
+                    return isFloat(op.getScale()) && isFloat(op.getBias()) && !op.getScalePerGroup() && channels &&
+                           groups > 0 && *channels % groups == 0;
+                  })
+                  .Default(true);
   return fits ? "" : "its scale, bias, norm or groups are not what the kernel takes";
 }
 
@@ -247,6 +248,8 @@ static bool isRowOp(Operation *op) {
 }
 
 std::string whyNoKernel(Operation *root) {
+  if (const OpRow *row = findOp(root); row && row->kind == OpKind::elementwise)
+    return "whether its operands broadcast is known only when the model runs";
   if (isMove(root) || (isa<ResizeOp>(root) && movesOf(root)))
     return movesOf(root) ? "" : "what it moves is known only when the model runs, or its mode has no kernel";
   if (!isContraction(root) && !isRowOp(root) && !isa<MaxPoolOp, AveragePoolOp, ResizeOp>(root))
@@ -273,7 +276,6 @@ bool takesEpilogue(Operation *root) {
   std::optional<SmallVector<Move>> moves = movesOf(root);
   return !moves || (moves->size() == 1 && moves->front().sizes == dimsOf(root->getResult(0)));
 }
-
 
 bool fitsEpilogue(Operation *root, ArrayRef<DimExpr> dims) {
   SmallVector<DimExpr> result = dimsOf(root->getResult(0));

@@ -23,8 +23,7 @@ int64_t multiple(DimExpr size, DimExpr result) {
 /// with the reference function, which checks it.
 class MoveReader {
 public:
-  explicit MoveReader(Operation *op)
-      : op(op), context(op->getContext(), /*quiet=*/true), out(dimsOf(op->getResult(0))) {}
+  explicit MoveReader(Operation *op) : op(op), context(op->getContext(), /*quiet=*/true), out(dimsOf(op->getResult(0))) {}
 
   Moves read() {
     if (!followsShapeRule())
@@ -76,7 +75,8 @@ private:
     if (!centered && mode != "asymmetric" && mode != "tf_half_pixel_for_nn")
       return false;
     for (int64_t i = 0; i < factor; ++i) {
-      double at = (static_cast<double>(i) + (mode == "asymmetric" ? 0.0 : 0.5)) / static_cast<double>(factor) - (centered ? 0.5 : 0.0);
+      double at = (static_cast<double>(i) + (mode == "asymmetric" ? 0.0 : 0.5)) / static_cast<double>(factor) -
+                  (centered ? 0.5 : 0.0);
       double index = nearest == "floor"                ? std::floor(at)
                      : nearest == "ceil"               ? std::ceil(at)
                      : nearest == "round_prefer_floor" ? std::ceil(at - 0.5)
@@ -191,7 +191,8 @@ private:
     if (!constantIndices || !type.hasStaticShape() || type.getNumElements() != 1)
       return std::nullopt;
     auto index = constantInts(g.getIndices());
-    int64_t axis = g.getAxis() < 0 ? g.getAxis() + data.size() : g.getAxis();
+    int64_t axis = static_cast<int64_t>(g.getAxis());
+    axis += axis < 0 ? static_cast<int64_t>(data.size()) : 0;
     std::optional<int64_t> limit = data[axis].asConstant();
     if (!index || !limit || index->front() < -*limit || index->front() >= *limit)
       return std::nullopt;
@@ -206,7 +207,8 @@ private:
   }
 
   Moves concat(ConcatOp c) {
-    int64_t axis = c.getAxis() < 0 ? c.getAxis() + out.size() : c.getAxis();
+    int64_t axis = static_cast<int64_t>(c.getAxis());
+    axis += axis < 0 ? static_cast<int64_t>(out.size()) : 0;
     SmallVector<Move> moves;
     DimExpr first = constant(0);
     for (Value input : c.getInputs()) {
@@ -268,7 +270,8 @@ private:
 
   /// Between `deep`, with blocks in its channels, and `wide`, with blocks in its pixels. Channels of blocks are (b, b, c'), or
   /// (c', b, b) with `channelsFirst`.
-  Moves blocks(Value source, int64_t block, bool channelsFirst, ArrayRef<DimExpr> deep, ArrayRef<DimExpr> wide, bool toWide) {
+  Moves blocks(Value source, int64_t block, bool channelsFirst, ArrayRef<DimExpr> deep, ArrayRef<DimExpr> wide,
+               bool toWide) {
     bool last = isChannelsLast(op);
     auto axes = [&](ArrayRef<DimExpr> list) { // n, c, h, w
       return last ? Dims{list[0], list[3], list[1], list[2]} : Dims(list);
@@ -331,7 +334,9 @@ std::optional<SmallVector<double>> resizeScales(Operation *op) {
   SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, x.size()));
   if (r.getAxes() && !r.getAxes()->empty())
     axes.assign(r.getAxes()->begin(), r.getAxes()->end());
-  auto given = [&](Value list) { return !isAbsent(list) && tensorOf(list) && !llvm::is_contained(tensorOf(list).getShape(), 0); };
+  auto given = [&](Value list) {
+    return !isAbsent(list) && tensorOf(list) && !llvm::is_contained(tensorOf(list).getShape(), 0);
+  };
   SmallVector<double> scales(x.size(), 0.0);
   std::optional<SmallVector<double>> factors;
   if (given(r.getScales()) && (!(factors = context.floatsOf(r.getScales())) || factors->size() != axes.size()))
@@ -348,10 +353,12 @@ std::optional<SmallVector<double>> resizeScales(Operation *op) {
 }
 
 std::optional<SmallVector<Move>> movesOf(Operation *op) {
-  if (op->getNumResults() != 1 || !isa<TransposeOp, ExpandOp, TileOp, SliceOp, GatherOp, ConcatOp, PadOp, ResizeOp, DepthToSpaceOp, SpaceToDepthOp>(op))
+  if (op->getNumResults() != 1 ||
+      !isa<TransposeOp, ExpandOp, TileOp, SliceOp, GatherOp, ConcatOp, PadOp, ResizeOp, DepthToSpaceOp, SpaceToDepthOp>(op))
     return std::nullopt;
   RankedTensorType type = tensorOf(op->getResult(0));
-  if (!type || !llvm::is_contained({8, 16, 32, 64}, storedBits(type.getElementType())) || isa<ComplexType>(type.getElementType()))
+  if (!type || !llvm::is_contained({8, 16, 32, 64}, storedBits(type.getElementType())) ||
+      isa<ComplexType>(type.getElementType()))
     return std::nullopt;
   return MoveReader(op).read();
 }

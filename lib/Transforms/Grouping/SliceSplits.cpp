@@ -18,12 +18,13 @@ struct SliceSplits : impl::SliceSplitsBase<SliceSplits> {
 
   void rewrite(SplitOp op) {
     RankedTensorType type = tensorOf(op.getInput());
-    int64_t axis = op.getAxis() < 0 ? op.getAxis() + type.getRank() : op.getAxis(), total = 0;
+    int64_t axis = static_cast<int64_t>(op.getAxis()), total = 0; // the accessor is unsigned
+    axis += axis < 0 ? type.getRank() : 0;
     // Only the run can tell whether parts of an axis of unknown size fit it.
     if (type.isDynamicDim(axis) || (!isAbsent(op.getSplit()) && !op.getSplit().getDefiningOp<ConstantOp>()))
       return;
     for (Value part : op.getOutputs()) {
-      if (tensorOf(part).isDynamicDim(axis))
+      if (!tensorOf(part) || tensorOf(part).isDynamicDim(axis))
         return;
       total += tensorOf(part).getDimSize(axis);
     }

@@ -8,8 +8,8 @@ namespace {
 
 template <typename Pool> std::optional<PoolWindow> windowOf(Pool op) {
   SmallVector<DimExpr> x = dimsOf(op.getX()), y = dimsOf(op.getY());
-  if (!tensorOf(op.getX()).getElementType().isF32() || !op.getKernelShape() || x.size() < 3 || x.size() > 5 || llvm::is_contained(x, DimExpr()) ||
-      llvm::is_contained(y, DimExpr()))
+  if (!tensorOf(op.getX()).getElementType().isF32() || !op.getKernelShape() || x.size() < 3 || x.size() > 5 ||
+      llvm::is_contained(x, DimExpr()) || llvm::is_contained(y, DimExpr()))
     return std::nullopt;
   size_t axes = x.size() - 2;
   SmallVector<int64_t> ones(axes, 1);

@@ -33,8 +33,7 @@ RankedTensorType lastType(Type type) {
 
 bool isImage(Value value) {
   RankedTensorType type = tensorOf(value);
-  return type && type.getRank() >= 3 &&
-         llvm::all_of(dimsOf(value), [](DimExpr dim) { return static_cast<bool>(dim); });
+  return type && type.getRank() >= 3 && llvm::all_of(dimsOf(value), [](DimExpr dim) { return static_cast<bool>(dim); });
 }
 
 int64_t guessElements(Type type) {

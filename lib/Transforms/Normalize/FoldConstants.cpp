@@ -70,8 +70,7 @@ private:
       if (auto reshape = dyn_cast<ReshapeOp>(op))
         replaceKnownShape(reshape);
       replaceKnownSizes(op);
-    }
-    else if (row->kind == OpKind::view)
+    } else if (row->kind == OpKind::view)
       foldView(op);
     else
       evaluate(op, row);

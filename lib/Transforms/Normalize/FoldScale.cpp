@@ -69,7 +69,8 @@ std::optional<Weighted> describeConv(Operation *op, bool transposed) {
 }
 
 std::optional<Weighted> describe(Operation *op) {
-  if (!op || op->getNumResults() != 1 || isChannelsLast(op) || !op->getResult(0).hasOneUse() || !isFoldable(op->getResult(0)))
+  if (!op || op->getNumResults() != 1 || isChannelsLast(op) || !op->getResult(0).hasOneUse() ||
+      !isFoldable(op->getResult(0)))
     return std::nullopt;
   if (isa<ConvOp>(op))
     return describeConv(op, false);
@@ -315,7 +316,7 @@ private:
   void rewriteNorm(BatchNormOp op) {
     if (op.getChannelsLast()) // set after this pass
       return;
-  RankedTensorType type = tensorOf(op.getX()), scales = constantType(op.getScale());
+    RankedTensorType type = tensorOf(op.getX()), scales = constantType(op.getScale());
     if (!scales || scales.getRank() != 1 || !isFoldable(op.getX()) || tensorOf(op->getResult(0)) != type ||
         type.getRank() < 2)
       return;
