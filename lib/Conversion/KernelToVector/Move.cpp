@@ -3,6 +3,7 @@
 // Axes that lie one after the other on both sides become one. What is left has one of three forms, by the last axis:
 //   rows    adjacent in the result, and adjacent or one element in the source: whole vectors.
 //   tiles   adjacent in the result, and another axis is adjacent in the source: 8x8 transposes in registers.
+//   planes  tiles with an axis of a few channels, adjacent on one side and in planes on the other: shuffles.
 //   strided everything else: element by element.
 // A unit is a block of about 4096 elements of the last two axes (tiles: of the two adjacent ones), so that what a unit reads
 // and writes stays in the first-level cache and its position is worked out once.
@@ -63,13 +64,14 @@ private:
     DimExpr size, from, to;
     SmallVector<DimExpr> extras; // strides of the epilogue's operands
   };
-  enum class Form { rows, tiles, strided };
+  enum class Form { rows, tiles, planes, strided };
   struct Part {
     Value source;
     DimExpr from, to; // offsets
     SmallVector<Axis> outer;
     Axis p, q; // the axes of a unit; q is the last of the result
     Form form = Form::rows;
+    bool apart = false; // planes: from adjacent channels into planes
     int64_t pBlock = 1, qBlock = 1;
     DimExpr pBlocks, qBlocks, units, firstUnit;
   };
@@ -114,7 +116,15 @@ private:
     if (contiguous && !part.q.from.isConstant(1) && !part.q.from.isConstant(0))
       across = llvm::find_if(axes, [](const Axis &axis) { return axis.from.isConstant(1); });
     auto isShort = [](DimExpr size) { return size.asConstant() && *size.asConstant() < tileSide; };
-    if (across && across != axes.end() && !isShort(across->size) && !isShort(part.q.size)) {
+    bool isAcross = across && across != axes.end();
+    bool intoPixels = isAcross && isShort(part.q.size) && across->to == part.q.size;
+    bool intoPlanes = isAcross && isShort(across->size) && part.q.from == across->size;
+    if (epilogue.isEmpty() && (intoPixels || intoPlanes)) {
+      part.form = Form::planes;
+      part.apart = !intoPixels;
+      part.p = *across;
+      axes.erase(across);
+    } else if (isAcross && !isShort(across->size) && !isShort(part.q.size)) {
       part.form = Form::tiles;
       part.p = *across;
       axes.erase(across);
@@ -129,6 +139,8 @@ private:
     if (part.form == Form::tiles)
       if (auto p = part.p.size.asConstant(); p && *p < tileBlock)
         part.qBlock = blockElements / *p / tileSide * tileSide;
+    if (part.form == Form::planes)
+      part.pBlock = part.qBlock = blockElements;
     part.pBlocks = part.p.size.ceilDiv(part.pBlock);
     part.qBlocks = part.q.size.ceilDiv(part.qBlock);
     part.outer = axes;
@@ -195,6 +207,11 @@ private:
     auto byRows = [&] {
       code.loop(code.i64(0), rows, code.i64(1), [&](Value row) { move.row(move.advance(place, p, row), q, columns); });
     };
+    if (part.form == Form::planes) {
+      // An axis of a few channels is never cut into blocks.
+      return move.channels(place, part.apart ? p.to : q.from, *(part.apart ? part.p : part.q).size.asConstant(),
+                           part.apart ? columns : rows, part.apart);
+    }
     if (part.form != Form::tiles)
       return byRows();
     // Short blocks at the end of an axis are rare; sizes that are known are not short.

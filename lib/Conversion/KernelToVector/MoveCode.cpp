@@ -186,6 +186,67 @@ void MoveCode::tiles(const RowPlace &first, const RowPlace &p, const RowPlace &q
   });
 }
 
+/// Lane j of the result is element flat(j) of the vectors of 16, one after the other.
+Value MoveCode::pick(ArrayRef<Value> vectors, llvm::function_ref<int64_t(int64_t)> flat) {
+  Value result;
+  for (auto [v, vector] : llvm::enumerate(vectors)) {
+    SmallVector<int32_t> mask(Code::width, -1);
+    bool takes = false;
+    for (int32_t lane = 0; lane < Code::width; ++lane) {
+      int64_t from = flat(lane);
+      if (from / Code::width == static_cast<int64_t>(v)) {
+        mask[lane] = (result ? Code::width : 0) + from % Code::width;
+        takes = true;
+      } else if (from / Code::width < static_cast<int64_t>(v)) {
+        mask[lane] = lane;
+      }
+    }
+    if (takes)
+      result = shuffle(result ? result : vector, vector, mask);
+  }
+  return result;
+}
+
+void MoveCode::channels(const RowPlace &first, Value planeStep, int64_t channels, Value count, bool apart) {
+  Value width = code.i64(Code::width);
+  auto planes = [&](Value pointer, Value at_) {
+    return llvm::map_to_vector(llvm::seq<int64_t>(0, channels),
+                               [&](int64_t c) { return at(at(pointer, code.mul(planeStep, code.i64(c))), at_); });
+  };
+  auto pixels = [&](Value pointer, Value at_) {
+    Value start = at(pointer, code.mul(at_, code.i64(channels)));
+    return llvm::map_to_vector(llvm::seq<int64_t>(0, channels), [&](int64_t k) { return at(start, k * Code::width); });
+  };
+  auto vectors = [&](Value position) {
+    SmallVector<Value> from = apart ? pixels(first.from, position) : planes(first.from, position);
+    SmallVector<Value> to = apart ? planes(first.to, position) : pixels(first.to, position), loaded;
+    for (Value pointer : from)
+      loaded.push_back(load(pointer, Code::width));
+    for (auto [k, pointer] : llvm::enumerate(to))
+      store(pick(loaded,
+                 [&](int64_t lane) {
+                   int64_t i = static_cast<int64_t>(k) * Code::width + lane;
+                   return apart ? lane * channels + static_cast<int64_t>(k) : i % channels * Code::width + i / channels;
+                 }),
+            pointer);
+  };
+  // The last vectors end with the last position and may overlap the ones before.
+  code.either(
+      code.less(count, width),
+      [&] {
+        code.loop(code.i64(0), count, code.i64(1), [&](Value i) {
+          for (int64_t c = 0; c < channels; ++c) {
+            Value plane = code.add(code.mul(planeStep, code.i64(c)), i), pixel = code.add(code.mul(i, code.i64(channels)), code.i64(c));
+            store(load(at(first.from, apart ? pixel : plane), 1), at(first.to, apart ? plane : pixel));
+          }
+        });
+      },
+      [&] {
+        Value last = code.sub(count, width);
+        code.loop(code.i64(0), count, width, [&](Value i) { vectors(code.min(i, last)); });
+      });
+}
+
 void MoveCode::tile(const RowPlace &first, const RowPlace &p, const RowPlace &q) {
   // Halves of rows k and k + 4 in one vector: what is left is two rounds of shuffles inside 128 bits.
   SmallVector<Value> columns(side);

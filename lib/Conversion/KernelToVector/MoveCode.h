@@ -28,6 +28,10 @@ public:
   /// rows x columns elements where rows are adjacent in the source, columns in the result; both at least 8.
   void tiles(const RowPlace &first, const RowPlace &p, const RowPlace &q, Value rows, Value columns);
 
+  /// `count` positions of `channels` elements each, adjacent in the result and in planes in the source: to[i * channels + c]
+  /// from plane c. With `apart`, the other way round.
+  void channels(const RowPlace &first, Value planeStep, int64_t channels, Value count, bool apart);
+
 private:
   Value at(Value pointer, Value elements);
   Value at(Value pointer, int64_t elements) { return at(pointer, code.i64(elements)); }
@@ -35,6 +39,7 @@ private:
   void store(Value vector, Value pointer);
   Value shuffle(Value a, Value b, ArrayRef<int32_t> lanes);
   Value splat(Value scalar, int64_t count);
+  Value pick(ArrayRef<Value> vectors, llvm::function_ref<int64_t(int64_t)> flat);
   void plainRow(const RowPlace &first, bool still, Value count);
   void stridedRow(const RowPlace &first, const RowPlace &steps, Value count);
   void epilogueRow(const RowPlace &first, const RowPlace &steps, Value count);
