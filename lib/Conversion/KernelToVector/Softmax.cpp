@@ -1,5 +1,6 @@
 //===- Softmax.cpp - softmax and log_softmax -----------------------------------------------------------------------===//
 #include "RowNest.h"
+#include "VectorMath.h"
 
 namespace mopt {
 namespace {
@@ -20,7 +21,7 @@ protected:
     SmallVector<Value> sums = reduce(
         body, code, piece, Kind::sum,
         [&](const Cell &cell) {
-          Value value = math(body, code, "exp", subtract(code, load(code, cell, x), largest[cell.vector]));
+          Value value = vectorExpOfNegative(code, subtract(code, load(code, cell, x), largest[cell.vector]));
           if (!logarithm)
             code.store(value, cell.pointers[y], cell.mask);
           return value;
