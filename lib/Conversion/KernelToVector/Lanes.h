@@ -82,6 +82,7 @@ Value vectorLog(Lanes &m, Value x);
 Value vectorErf(Lanes &m, Value x);
 Value vectorTanh(Lanes &m, Value x);
 Value vectorSigmoid(Lanes &m, Value x);
+Value vectorSwish(Lanes &m, Value x, double alpha);
 Value vectorSoftplus(Lanes &m, Value x);
 Value vectorMish(Lanes &m, Value x);
 Value vectorExpm1OfNegative(Lanes &m, Value x); // x <= 0 or NaN

@@ -336,7 +336,7 @@ Value RowNest::countAsFloat(KernelBody &body, Code &code) {
 Value RowNest::math(KernelBody &body, Code &code, StringRef op, Value value) {
   auto none = DictionaryAttr::get(code.builder.getContext());
   Value result = vectorOp(code, op, none, value);
-  return result ? result : body.laneByLane(op, none, value);
+  return result ? result : body.laneByLane(op, none, value, code.f32());
 }
 
 } // namespace mopt

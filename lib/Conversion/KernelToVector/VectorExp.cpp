@@ -3,7 +3,7 @@
 // Minimax fits of our own (docs/rationale/vector-math.md). Largest error over all floats, in units of the last place, with
 // and without fma; test/e2e/test_vector_math.py holds these bounds:
 //
-//   exp 1.1, log 1, expm1 of negative numbers 1.2, softplus 2, sigmoid 2, tanh 5, erf 6, mish 4
+//   exp 1.2, log 1, expm1 of negative numbers 1, softplus 3, sigmoid 2.5, tanh 6, erf 6
 //   gelu: 4e-7 times |x| (1 + erf cancels for negative x, as in the formula of ONNX)
 //
 // exp itself underflows gradually. Functions made of it take results below the smallest normal number for zero, which
@@ -36,27 +36,23 @@ Value expOfReduced(Lanes &m, Value r) {
   return m.fma(m.fma(tail, r, m.c(1)), r, m.c(1));
 }
 
+/// 1 + exp(-x), with the sign in the constants. Overflows to infinity and so makes quotients zero.
+Value onePlusExpOfMinus(Lanes &m, Value x) {
+  Value inside = m.clamp(x, -89, 88);
+  Value shifted = m.fma(inside, m.c(-1.4426950408889634), m.c(magic));
+  Value n = m.sub(shifted, m.c(magic));
+  Value r = m.fma(n, m.c(ln2Low), m.fma(n, m.c(ln2High), inside)); // -x = n ln 2 - r
+  SmallVector<double> tail;
+  for (auto [k, coefficient] : llvm::enumerate(expTail))
+    tail.push_back(k % 2 ? -coefficient : coefficient);
+  Value p = m.fma(m.fma(m.polynomial(r, tail), r, m.c(-1)), r, m.c(1));
+  return m.fma(p, m.floats(m.intAdd(m.shiftLeft(m.bits(shifted), 23), m.i(one))), m.c(1));
+}
+
 /// exp of a number up to 88; what is below 2^-126 becomes zero, as the exponent does.
 Value expFlushed(Lanes &m, Value x) {
   auto [r, n] = reduce(m, m.max(m.c(-88), x));
   return m.mul(expOfReduced(m, r), m.floats(m.intAdd(n, m.i(one))));
-}
-
-/// log(u) + more for positive u and a small `more`.
-Value logOf(Lanes &m, Value u, Value more, Value exponent) {
-  constexpr double q[] = {0.33333331, -0.25000823, 0.20001261, -0.16623335,
-                          0.14200988, -0.13159195, 0.12763757, -0.07637755};
-  // u = 2^k (1 + f), 1 + f from sqrt 1/2 to sqrt 2
-  Value distance = m.intSub(m.bits(u), m.i(0x3f3504f3));
-  Value k = m.toFloat(m.shiftRight(distance, 23));
-  Value scaled = m.intSub(m.bits(u), m.intAnd(distance, m.i(-0x800000)));
-  Value f = m.sub(m.floats(scaled), m.c(1)), z = m.mul(f, f);
-  if (exponent)
-    k = m.add(k, exponent);
-  Value low = more ? m.fma(k, m.c(ln2Low), more) : m.mul(k, m.c(ln2Low));
-  Value y = m.fma(m.mul(f, z), m.polynomial(f, q), low);
-  y = m.add(f, m.fma(z, m.c(-0.5), y));
-  return m.fma(k, m.c(ln2High), y);
 }
 
 /// An odd function that reaches 1 at `bound`: x p(x^2) / q(x^2). Never above 1.
@@ -87,20 +83,26 @@ Value vectorExpm1OfNegative(Lanes &m, Value x) {
 }
 
 Value vectorLog(Lanes &m, Value x) {
+  constexpr double q[] = {0.33333331, -0.25000823, 0.20001261, -0.16623335, 0.14200988, -0.13159195, 0.12763757, -0.07637755};
   Value subnormal = m.less(x, m.c(1.1754943508222875e-38));
-  Value u = m.select(subnormal, m.mul(x, m.c(33554432)), x); // 2^25
-  Value y = logOf(m, u, Value(), m.select(subnormal, m.c(-25), m.c(0)));
+  Value u = m.bits(m.select(subnormal, m.mul(x, m.c(33554432)), x)); // 2^25
+  // x = 2^k (1 + f), 1 + f from sqrt 1/2 to sqrt 2
+  Value distance = m.intSub(u, m.i(0x3f3504f3));
+  Value k = m.add(m.toFloat(m.shiftRight(distance, 23)), m.select(subnormal, m.c(-25), m.c(0)));
+  Value f = m.sub(m.floats(m.intSub(u, m.intAnd(distance, m.i(-0x800000)))), m.c(1)), z = m.mul(f, f);
+  Value y = m.fma(m.mul(f, z), m.polynomial(f, q), m.mul(k, m.c(ln2Low)));
+  y = m.fma(k, m.c(ln2High), m.add(f, m.fma(z, m.c(-0.5), y)));
   y = m.select(m.less(x, m.c(INFINITY)), y, x); // infinity, NaN
   Value low = m.select(m.less(x, m.c(0)), m.c(NAN), m.c(-INFINITY));
   return m.select(m.lessEqual(x, m.c(0)), low, y);
 }
-/// max(x, 0) + log(1 + exp(-|x|)); the logarithm of the rounded sum, and what the rounding lost.
+/// max(x, 0) + log(1 + exp(-|x|)); log(1 + e) / e as a fraction of polynomials
 Value vectorSoftplus(Lanes &m, Value x) {
+  static constexpr double p[] = {1.0, 0.8671936392784119, 0.12376436591148376};
+  static constexpr double q[] = {1.0, 1.3671916723251343, 0.47405901551246643, 0.031094564124941826};
   Value e = expFlushed(m, m.neg(m.abs(x)));
-  Value u = m.add(e, m.c(1));
-  Value lost = m.sub(e, m.sub(u, m.c(1)));
-  lost = m.mul(lost, m.fma(e, m.c(-0.5), m.c(1))); // by u, roughly
-  return m.add(m.select(m.greater(x, m.c(0)), x, m.c(0)), logOf(m, u, lost, Value()));
+  Value y = m.div(m.mul(e, m.polynomial(e, p)), m.polynomial(e, q));
+  return m.add(m.select(m.greater(x, m.c(0)), x, m.c(0)), y);
 }
 
 Value vectorErf(Lanes &m, Value x) {
@@ -117,9 +119,9 @@ Value vectorTanh(Lanes &m, Value x) {
                                  7.762020004520309e-07};
   return oddRatio(m, x, 9.02, p, q);
 }
-Value vectorSigmoid(Lanes &m, Value x) {
-  Value e = expFlushed(m, m.neg(m.abs(x))); // of the negative magnitude: no overflow, and right at both ends
-  return m.div(m.select(m.less(x, m.c(0)), e, m.c(1)), m.add(e, m.c(1)));
+Value vectorSigmoid(Lanes &m, Value x) { return m.div(m.c(1), onePlusExpOfMinus(m, x)); }
+Value vectorSwish(Lanes &m, Value x, double alpha) {
+  return m.div(x, onePlusExpOfMinus(m, alpha == 1 ? x : m.mul(m.c(alpha), x)));
 }
 /// x tanh(log(1 + exp x)); with e = exp x the tangent is (e^2 + 2 e) / (e^2 + 2 e + 2).
 Value vectorMish(Lanes &m, Value x) {

@@ -112,7 +112,7 @@ const Row table[] = {
     {"erf", EMIT(vectorErf(m, x[0])), false},
     {"tanh", EMIT(vectorTanh(m, x[0])), false},
     {"sigmoid", EMIT(vectorSigmoid(m, x[0])), false},
-    {"swish", EMIT(m.mul(x[0], vectorSigmoid(m, m.mul(m.c(attrs.number("alpha")), x[0])))), false},
+    {"swish", EMIT(vectorSwish(m, x[0], attrs.number("alpha"))), false},
     // The first choice is erf, the other one tanh.
     {"gelu", EMIT(vectorGelu(m, x[0], attrs.integer("approximate") != 0)), false},
     {"softplus", EMIT(vectorSoftplus(m, x[0])), false},

@@ -25,19 +25,6 @@ Value KernelBody::zeros(int64_t floats) {
   return LLVM::AddressOfOp::create(builder, loc, ptrType(), name);
 }
 
-Value KernelBody::laneByLane(StringRef op, DictionaryAttr attrs, ArrayRef<Value> vectors) {
-  auto type = cast<VectorType>(vectors.front().getType());
-  Value result = LLVM::PoisonOp::create(builder, loc, type);
-  for (int64_t lane = 0; lane < type.getNumElements(); ++lane) {
-    Value index = LLVM::ConstantOp::create(builder, loc, builder.getI32Type(), builder.getI32IntegerAttr(lane));
-    SmallVector<Scalar> operands;
-    for (Value vector : vectors)
-      operands.push_back({LLVM::ExtractElementOp::create(builder, loc, vector, index), 'f'});
-    result = LLVM::InsertElementOp::create(builder, loc, result, scalarOp(op, attrs, type.getElementType(), operands).value, index);
-  }
-  return result;
-}
-
 void KernelBody::start(LLVM::LLVMFuncOp fn, ArrayRef<Value> buffers) {
   function = fn;
   Block *block = fn.addEntryBlock(builder);
@@ -270,40 +257,40 @@ bool KernelBody::vectorLoop(linalg::GenericOp op, PlanView &plan, Value lower, V
     return false;
   Code code(builder, loc);
   VectorLoop(code, op, operands, [&](kernel::ScalarOp scalar, ArrayRef<Value> vectors) {
-    return perLane(scalar, vectors);
+    return laneByLane(scalar, vectors);
   }).run(lower, upper);
   return true;
 }
 
-/// An op without vector code: its scalar function over 16 elements in memory, a loop that LLVM turns into vectors if it can.
-Value KernelBody::perLane(kernel::ScalarOp op, ArrayRef<Value> vectors) {
-  Type element = op.getResult().getType(), byte = builder.getI8Type();
-  auto bytes = [&] { return VectorType::get({Code::width}, byte); };
-  SmallVector<std::pair<Value, Type>> arrays;
+// A loop over memory: LLVM turns it into vectors if it can, and the scalar function is there once, not 16 times.
+Value KernelBody::laneByLane(StringRef op, DictionaryAttr attrs, ArrayRef<Value> vectors, Type element) {
+  Type byte = builder.getI8Type();
+  auto stored = [&](Type type) { return VectorType::get({Code::width}, type.isInteger(1) ? byte : type); };
+  auto array = [&](Type type) { return stackBytes(Code::width * (type.isInteger(1) ? 1 : 4), /*alignment=*/64); };
+  SmallVector<std::pair<Value, Type>> arguments;
   for (Value vector : vectors) {
     Type type = getElementTypeOrSelf(vector.getType());
-    Value array = stackBytes(Code::width * (type.isInteger(1) ? 1 : 4), /*alignment=*/64);
-    // Lanes that nobody reads may hold anything, but it must be something.
-    Value some = LLVM::FreezeOp::create(builder, loc, vector);
+    arguments.push_back({array(type), type});
+    Value some = LLVM::FreezeOp::create(builder, loc, vector); // lanes that nobody reads hold anything, but something
     if (type.isInteger(1))
-      some = arith::ExtUIOp::create(builder, loc, bytes(), some);
-    LLVM::StoreOp::create(builder, loc, some, array);
-    arrays.push_back({array, type});
+      some = arith::ExtUIOp::create(builder, loc, stored(type), some);
+    LLVM::StoreOp::create(builder, loc, some, arguments.back().first);
   }
-  Value result = stackBytes(Code::width * (element.isInteger(1) ? 1 : 4), /*alignment=*/64);
+  Value result = array(element);
   auto loop = scf::ForOp::create(builder, loc, i64(0), i64(Code::width), i64(1));
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     SmallVector<Scalar> operands;
-    for (auto [array, type] : arrays)
-      operands.push_back(load(array, loop.getInductionVar(), type));
-    store(result, loop.getInductionVar(), element, scalarOp(op, operands));
+    for (auto [base, type] : arguments)
+      operands.push_back(load(base, loop.getInductionVar(), type));
+    store(result, loop.getInductionVar(), element, scalarOp(op, attrs, element, operands));
   }
+  Value loaded = LLVM::LoadOp::create(builder, loc, stored(element), result);
   if (!element.isInteger(1))
-    return LLVM::LoadOp::create(builder, loc, VectorType::get({Code::width}, element), result);
-  Value loaded = LLVM::LoadOp::create(builder, loc, bytes(), result);
-  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, loaded, LLVM::ZeroOp::create(builder, loc, bytes()));
+    return loaded;
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, loaded,
+                               LLVM::ZeroOp::create(builder, loc, stored(element)));
 }
 
 char KernelBody::naturalKind(Type element) {

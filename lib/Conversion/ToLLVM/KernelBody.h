@@ -38,9 +38,11 @@ public:
   Value base(Value memref) const { return bases.lookup(memref); }
   /// Address of a constant row of zeros.
   Value zeros(int64_t floats);
-  /// An elementwise op on vectors of floats by its scalar function, for ops that have no vector form.
-  Value laneByLane(kernel::ScalarOp op, ArrayRef<Value> vectors) { return laneByLane(op.getOp(), op.getAttrs(), vectors); }
-  Value laneByLane(StringRef op, DictionaryAttr attrs, ArrayRef<Value> vectors);
+  /// An elementwise op on vectors of f32 or bool by its scalar function, for ops that have no vector form.
+  Value laneByLane(kernel::ScalarOp op, ArrayRef<Value> vectors) {
+    return laneByLane(op.getOp(), op.getAttrs(), vectors, op.getResult().getType());
+  }
+  Value laneByLane(StringRef op, DictionaryAttr attrs, ArrayRef<Value> vectors, Type element);
 
   StepEmitter &emitter;
   OpBuilder builder;
@@ -66,7 +68,6 @@ private:
                  ArrayRef<bool> moves);
   bool vectorLoop(linalg::GenericOp op, PlanView &plan, Value lower, Value upper, ArrayRef<Value> offsets,
                   ArrayRef<bool> moves);
-  Value perLane(kernel::ScalarOp op, ArrayRef<Value> vectors);
 
   static char naturalKind(Type element);
   Type kindType(char kind);
