@@ -53,7 +53,7 @@ MOPT_REFERENCE_FUNCTION(cumsum) {
   if (!sameDims(x, y)) return fail(fault, MOPT_STEP_SHAPE, -1, y.rank, x.rank);
   bool exclusive = attrInt(attr, MOPT_CUMSUM_EXCLUSIVE) != 0, reverse = attrInt(attr, MOPT_CUMSUM_REVERSE) != 0;
   if (begin >= end) return MOPT_STEP_OK;
-  auto body = [&](auto zero) MOPT_LAMBDA -> int32_t {
+  return withSum(x.type, [&](auto zero) MOPT_LAMBDA -> int32_t {
     using T = decltype(zero);
     Slice sx = sliceAlong(x, (int32_t)axis), sy = sliceAlong(y, (int32_t)axis);
     int64_t units = sizeOf(x, 0, (int32_t)axis) * sizeOf(x, (int32_t)axis + 1, x.rank);
@@ -68,18 +68,7 @@ MOPT_REFERENCE_FUNCTION(cumsum) {
       }
     }
     return MOPT_STEP_OK;
-  };
-  switch (computeOf(x.type)) {
-  case Compute::f32:
-    return body(0.0f);
-  case Compute::f64:
-    return body(0.0);
-  case Compute::i64:
-  case Compute::u64:
-    return body((uint64_t)0);
-  default:
-    return MOPT_STEP_TYPE;
-  }
+  });
 }
 
 namespace {

@@ -64,19 +64,19 @@ LogicalResult ReshapeOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type>
     others.push_back(out.back());
   }
   MLIRContext *mlir = context.getContext();
-  DimExpr total = product(data, mlir);
+  DimExpr total = DimExpr::product(data, mlir);
   if (inferred && !complete) {
     out[*inferred] = context.newSymbol();
   } else if (inferred) {
     if (anyZero)
       return rule.fail("MOPT-S014", "-1 has no meaning beside a size of 0 in the shape " + text(*values));
     out[*inferred] = quotient(data, others, mlir);
-    auto have = total.asConstant(), part = product(others, mlir).asConstant();
+    auto have = total.asConstant(), part = DimExpr::product(others, mlir).asConstant();
     if (have && part && *have % *part)
       return rule.fail("MOPT-S014", Twine(*have) + " elements do not divide into the shape " + text(*values));
-  } else if (complete && !mayBeEqual(total, product(out, mlir))) {
+  } else if (complete && !mayBeEqual(total, DimExpr::product(out, mlir))) {
     return rule.fail("MOPT-S014", "the input " + text(data) + " has " + total.str() + " elements, the shape " + text(out) +
-                                      " has " + product(out, mlir).str());
+                                      " has " + DimExpr::product(out, mlir).str());
   }
   return rule.result(out, rule.element(0), types);
 }
@@ -92,7 +92,8 @@ LogicalResult FlattenOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type>
   axis += axis < 0 ? rank : 0;
   ArrayRef<DimExpr> all(data);
   MLIRContext *mlir = context.getContext();
-  return rule.result({product(all.take_front(axis), mlir), product(all.drop_front(axis), mlir)}, rule.element(0), types);
+  return rule.result({DimExpr::product(all.take_front(axis), mlir), DimExpr::product(all.drop_front(axis), mlir)},
+                     rule.element(0), types);
 }
 
 LogicalResult SqueezeOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> &types) {

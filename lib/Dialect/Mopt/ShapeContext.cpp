@@ -473,7 +473,7 @@ ValueReader::Values ValueReader::dispatch(Operation *op, Value result) {
       .Case<SizeOp>([&](SizeOp op) -> Values {
         if (!atLeast(1) || !tensorOf(op->getOperand(0)))
           return std::nullopt;
-        return Dims{product(dimsOf(op->getOperand(0)), context.getContext())};
+        return Dims{DimExpr::product(dimsOf(op->getOperand(0)), context.getContext())};
       })
       .Case<GroupOp>([&](GroupOp group) -> Values {
         Region &body = group.getBody();
@@ -511,7 +511,7 @@ std::optional<SmallVector<DimExpr>> ShapeContext::compute(Value value, unsigned 
   auto values = ValueReader(*this, depth).read(value);
   if (values)
     for (DimExpr &e : *values)
-      if (weightOf(e, maxWeight) > maxWeight)
+      if (e.weight(maxWeight) > maxWeight)
         e = {};
   cache[value] = values; // also where the depth limit cut it: a second way through the same definitions costs too much
   return values;
