@@ -309,12 +309,13 @@ MOPT_REFERENCE_FUNCTION(lrn) {
     for (int64_t i = begin; i < end;) {
       int64_t plane = i / sx.size, c = plane % x.dims[1], inside = i % sx.size,
               n = minOf(minOf(block, end - i), sx.size - inside);
-      fillRun(sum, (T)0, block);
-      int64_t last = minOf(x.dims[1] - 1, c + size / 2);
-      for (int64_t k = maxOf(0, c - (size - 1) / 2); k <= last; ++k) {
-        loadSlice(sx, sliceOffset(sx, plane - c + k), inside, n, (T *)line);
-        for (int64_t j = 0; j < n; ++j) sum[j] = fmadd(line[j], line[j], sum[j]);
-      }
+      int64_t low = maxOf(0, c - (size - 1) / 2), high = minOf(x.dims[1] - 1, c + size / 2);
+      combineAll<T, Sum<T>, block>(high - low + 1, 1, sum, [&](int64_t from, int64_t count) MOPT_LAMBDA {
+        for (int64_t k = low + from; k < low + from + count; ++k) {
+          loadSlice(sx, sliceOffset(sx, plane - c + k), inside, n, (T *)line);
+          for (int64_t j = 0; j < n; ++j) sum[j] = fmadd(line[j], line[j], sum[j]);
+        }
+      });
       loadSlice(sx, sliceOffset(sx, plane), inside, n, (T *)line);
       for (int64_t j = 0; j < n; ++j) line[j] = line[j] / pow(fmadd(alpha, sum[j], bias), beta);
       storeSlice(sy, sliceOffset(sy, plane), inside, n, (const T *)line);

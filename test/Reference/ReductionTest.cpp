@@ -38,12 +38,12 @@ TEST(Reduce, NaNWinsAndInfinityStaysInfinite) {
 TEST(Reduce, BitsFollowFromSizesAlone) { // not from strides or chunks
   std::mt19937 engine(3);
   std::normal_distribution<float> normal;
-  std::vector<float> values(6 * 7 * 50), moved(values.size());
+  std::vector<float> values(6 * 70 * 50), moved(values.size()); // so many that sums have several leaves
   for (float &v : values) v = normal(engine);
   for (int i = 0; i < 6; ++i)
-    for (int j = 0; j < 350; ++j) moved[j * 6 + i] = values[i * 350 + j];
+    for (int j = 0; j < 3500; ++j) moved[j * 6 + i] = values[i * 3500 + j];
   for (std::vector<int64_t> axes : {std::vector<int64_t>{1, 2}, {0, 1}, {0, 2}, {-1}}) {
-    Buffer<float> x({6, 7, 50}, values), other({7, 50, 6}, moved);
+    Buffer<float> x({6, 70, 50}, values), other({70, 50, 6}, moved);
     Buffer<int64_t> a({(int64_t)axes.size()}, axes);
     mopt_tensor view = x.tensor;
     view.data = other.tensor.data;
