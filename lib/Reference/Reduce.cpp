@@ -27,7 +27,7 @@ MOPT_INLINE int32_t makeAxes(const mopt_tensor &x, const mopt_tensor *axes, bool
   for (int64_t i = 0; i < n; ++i) {
     int64_t given = (int64_t)loadOne<uint64_t>(*axes, i * (axes->rank > 0 ? axes->strides[axes->rank - 1] : 0)),
             axis = given;
-    if (!normalizeAxis(axis, x.rank)) return fail(fault, MOPT_STEP_VALUE, 1, given, x.rank);
+    if (!normalizeAxis(axis, x.rank ? x.rank : 1)) return fail(fault, MOPT_STEP_VALUE, 1, given, x.rank);
     reduced |= 1u << axis;
   }
   if (n == 0 && !noop) reduced = ~0u;
