@@ -9,44 +9,7 @@ namespace mopt {
 //===----------------------------------------------------------------------===//
 // Tensors
 //===----------------------------------------------------------------------===//
-int64_t TensorData::bits(int32_t dtype) {
-  switch (dtype) {
-  case MOPT_U2:
-  case MOPT_I2:
-    return 2;
-  case MOPT_U4:
-  case MOPT_I4:
-  case MOPT_F4E2M1:
-    return 4;
-  case MOPT_U8:
-  case MOPT_I8:
-  case MOPT_BOOL:
-  case MOPT_F8E4M3FN:
-  case MOPT_F8E4M3FNUZ:
-  case MOPT_F8E5M2:
-  case MOPT_F8E5M2FNUZ:
-  case MOPT_F8E8M0:
-    return 8;
-  case MOPT_U16:
-  case MOPT_I16:
-  case MOPT_F16:
-  case MOPT_BF16:
-    return 16;
-  case MOPT_F32:
-  case MOPT_I32:
-  case MOPT_U32:
-    return 32;
-  case MOPT_F64:
-  case MOPT_I64:
-  case MOPT_U64:
-  case MOPT_C64:
-    return 64;
-  case MOPT_C128:
-    return 128;
-  default:
-    return 0;
-  }
-}
+int64_t TensorData::bits(int32_t dtype) { return mopt_type_bits(dtype); }
 
 std::optional<int64_t> TensorData::byteSize(int32_t dtype, ArrayRef<int64_t> dims) {
   int64_t width = bits(dtype);

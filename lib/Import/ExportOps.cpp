@@ -162,11 +162,13 @@ LogicalResult NodeWriter::nameValues() {
   auto ret = dyn_cast<func::ReturnOp>(main.getBody().front().getTerminator());
   if (!ret)
     return fail(main.getLoc(), Diag::CannotExport, "main does not end in a return");
+  llvm::StringMap<Value> named; // a value may be an output several times, under one name or several
   for (auto [i, value] : llvm::enumerate(ret.getOperands())) {
     auto name = main.getResultAttrOfType<StringAttr>(i, "mopt.name");
     std::string text = name ? name.getValue().str() : "output_" + std::to_string(i);
-    if (!taken.insert(text).second && names.lookup(value) != text)
+    if (!taken.insert(text).second && names.lookup(value) != text && named.lookup(text) != value)
       return fail(main.getLoc(), Diag::CannotExport, "two values are named " + quote(text));
+    named[text] = value;
     outputs.push_back(text);
     if (!names.count(value) && !value.getDefiningOp<ConstantOp>())
       names[value] = text;
@@ -350,10 +352,11 @@ LogicalResult NodeWriter::write() {
   for (Operation &op : block.without_terminator())
     if (failed(writeOp(&op)))
       return failure();
-  // Graph outputs are named once each; a value that has another name gets a second one by Identity.
+  // An output whose value has another name gets a second one by Identity.
   Operation *ret = block.getTerminator();
+  llvm::StringSet<> written;
   for (auto [i, value] : llvm::enumerate(ret->getOperands())) {
-    if (names.lookup(value) != outputs[i])
+    if (names.lookup(value) != outputs[i] && written.insert(outputs[i]).second)
       node(ret, "Identity", {nameOf(value)}, {outputs[i]}).set_name(outputs[i]);
     writeType(value, outputs[i], *graph.add_output());
   }

@@ -119,7 +119,7 @@ LogicalResult defineName(llvm::StringSet<> &names, StringRef name, StringRef wha
 }
 
 LogicalResult checkNames(const pb::GraphProto &graph, bool isModel, int64_t irVersion, Location location) {
-  llvm::StringSet<> inputs, names, outputs;
+  llvm::StringSet<> inputs, names;
   for (const pb::ValueInfoProto &input : graph.input())
     if (failed(defineName(inputs, input.name(), "a graph input", location)))
       return failure();
@@ -145,9 +145,9 @@ LogicalResult checkNames(const pb::GraphProto &graph, bool isModel, int64_t irVe
   }
   if (isModel && !graph.output_size())
     return fail(location, Diag::BadInput, "the graph has no outputs");
-  for (const pb::ValueInfoProto &output : graph.output())
-    if (failed(defineName(outputs, output.name(), "a graph output", location)))
-      return failure();
+  for (const pb::ValueInfoProto &output : graph.output()) // the same value may be asked for several times
+    if (output.name().empty())
+      return fail(location, Diag::UndefinedValue, "a graph output has no name");
   return success();
 }
 

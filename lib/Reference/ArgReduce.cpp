@@ -10,12 +10,12 @@ using namespace mopt::ref;
 MOPT_REFERENCE_FUNCTION(arg_reduce) {
   const mopt_tensor &x = in[0], &y = out[0];
   int64_t axis = attrInt(attr, MOPT_ARG_REDUCE_AXIS), given = axis;
-  if (!normalizeAxis(axis, x.rank)) return fail(fault, MOPT_STEP_VALUE, -1, given, x.rank);
+  if (!normalizeAxis(axis, x.rank ? x.rank : 1)) return fail(fault, MOPT_STEP_VALUE, -1, given, x.rank);
   bool smallest = attrInt(attr, MOPT_ARG_REDUCE_KIND) == MOPT_ARG_REDUCE_KIND_MIN;
   bool last = attrInt(attr, MOPT_ARG_REDUCE_SELECT_LAST_INDEX) != 0;
   int64_t results = sizeOf(x, 0, (int32_t)axis) * sizeOf(x, (int32_t)axis + 1, x.rank);
   if (numElements(y) != results) return fail(fault, MOPT_STEP_SHAPE, -1, numElements(y), results);
-  if (x.dims[axis] == 0 && results > 0) return fail(fault, MOPT_STEP_SHAPE, 0, 0, 1);
+  if (sliceAlong(x, (int32_t)axis).size == 0 && results > 0) return fail(fault, MOPT_STEP_SHAPE, 0, 0, 1);
   return withCompute(x.type, [&](auto zero) MOPT_LAMBDA -> int32_t {
     using T = decltype(zero);
     constexpr int64_t block = 64;
@@ -53,7 +53,7 @@ MOPT_REFERENCE_FUNCTION(cumsum) {
   if (!sameDims(x, y)) return fail(fault, MOPT_STEP_SHAPE, -1, y.rank, x.rank);
   bool exclusive = attrInt(attr, MOPT_CUMSUM_EXCLUSIVE) != 0, reverse = attrInt(attr, MOPT_CUMSUM_REVERSE) != 0;
   if (begin >= end) return MOPT_STEP_OK;
-  auto body = [&](auto zero) MOPT_LAMBDA -> int32_t {
+  return withSum(x.type, [&](auto zero) MOPT_LAMBDA -> int32_t {
     using T = decltype(zero);
     Slice sx = sliceAlong(x, (int32_t)axis), sy = sliceAlong(y, (int32_t)axis);
     int64_t units = sizeOf(x, 0, (int32_t)axis) * sizeOf(x, (int32_t)axis + 1, x.rank);
@@ -68,18 +68,7 @@ MOPT_REFERENCE_FUNCTION(cumsum) {
       }
     }
     return MOPT_STEP_OK;
-  };
-  switch (computeOf(x.type)) {
-  case Compute::f32:
-    return body(0.0f);
-  case Compute::f64:
-    return body(0.0);
-  case Compute::i64:
-  case Compute::u64:
-    return body((uint64_t)0);
-  default:
-    return MOPT_STEP_TYPE;
-  }
+  });
 }
 
 namespace {

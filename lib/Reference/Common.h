@@ -21,45 +21,6 @@ template <class C> constexpr bool isFloat = isSame<C, float> || isSame<C, double
 //===----------------------------------------------------------------------===//
 // Element types
 //===----------------------------------------------------------------------===//
-/// Bits of one element; 0 for types that reference functions do not know (strings).
-MOPT_INLINE int32_t typeBits(int32_t type) {
-  switch (type) {
-  case MOPT_U2:
-  case MOPT_I2:
-    return 2;
-  case MOPT_U4:
-  case MOPT_I4:
-  case MOPT_F4E2M1:
-    return 4;
-  case MOPT_U8:
-  case MOPT_I8:
-  case MOPT_BOOL:
-  case MOPT_F8E4M3FN:
-  case MOPT_F8E4M3FNUZ:
-  case MOPT_F8E5M2:
-  case MOPT_F8E5M2FNUZ:
-  case MOPT_F8E8M0:
-    return 8;
-  case MOPT_U16:
-  case MOPT_I16:
-  case MOPT_F16:
-  case MOPT_BF16:
-    return 16;
-  case MOPT_F32:
-  case MOPT_I32:
-  case MOPT_U32:
-    return 32;
-  case MOPT_F64:
-  case MOPT_I64:
-  case MOPT_U64:
-  case MOPT_C64:
-    return 64;
-  case MOPT_C128:
-    return 128;
-  default:
-    return 0;
-  }
-}
 /// Which compute type holds a type's elements without loss. Types computed in f32 are all of at most 32 bits.
 enum class Compute : int32_t { none, f32, f64, i64, u64 };
 MOPT_INLINE Compute computeOf(int32_t type) {
@@ -117,6 +78,20 @@ template <class F> MOPT_INLINE int32_t withFloat(int32_t type, F f) {
     return f(0.0f);
   case Compute::f64:
     return f(0.0);
+  default:
+    return MOPT_STEP_TYPE;
+  }
+}
+/// The same with the type that sums are made in: floats as they are, integers modulo 2^64.
+template <class F> MOPT_INLINE int32_t withSum(int32_t type, F f) {
+  switch (computeOf(type)) {
+  case Compute::f32:
+    return f(0.0f);
+  case Compute::f64:
+    return f(0.0);
+  case Compute::i64:
+  case Compute::u64:
+    return f((uint64_t)0);
   default:
     return MOPT_STEP_TYPE;
   }

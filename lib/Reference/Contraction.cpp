@@ -120,21 +120,6 @@ MOPT_INLINE void product(const mopt_tensor &a, const mopt_tensor &b, const Probl
   });
 }
 
-/// Calls f with a zero of the type sums are made in: integers modulo 2^64.
-template <class F> MOPT_INLINE int32_t withSum(int32_t type, F f) {
-  switch (computeOf(type)) {
-  case Compute::f32:
-    return f(0.0f);
-  case Compute::f64:
-    return f(0.0);
-  case Compute::i64:
-  case Compute::u64:
-    return f((uint64_t)0);
-  default:
-    return MOPT_STEP_TYPE;
-  }
-}
-
 } // namespace
 } // namespace ref
 } // namespace mopt

@@ -2,10 +2,11 @@
 //
 // ONNX Einsum. One chain per element over the summed letters, in the order in which the equation first names them, the last
 // fastest. Two operands of which one lacks the last letter of the result are a contraction (Panel.h); all else multiplies
-// operands from the left and adds.
+// operands from the left and adds. One operand alone is a reduction: its sums are those of Reduce.cpp where the last axis
+// stays.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
-#include "Panel.h"
+#include "LaneReduce.h"
 using namespace mopt::ref;
 
 namespace {
@@ -146,7 +147,7 @@ MOPT_REFERENCE_FUNCTION(einsum) {
     left = e.strides[0][last] == 0 ? 0 : 1;
     matrices = e.strides[left][last] == 0;
   }
-  auto body = [&](auto zero) MOPT_LAMBDA -> int32_t {
+  return withSum(y.type, [&](auto zero) MOPT_LAMBDA -> int32_t {
     using T = decltype(zero);
     using B = Block<T>;
     if (matrices) {
@@ -193,34 +194,33 @@ MOPT_REFERENCE_FUNCTION(einsum) {
     T acc[width], product[width], factor[width];
     for (int64_t i = begin; i < end;) {
       int64_t n = minOf(minOf(width, end - i), row - i % row);
-      fillRun(acc, (T)0, width);
-      for (int64_t k = 0; k < depth; ++k) {
-        for (int32_t o = 0; o < nin; ++o) {
-          int64_t offset = labelOffset(e, o, e.out, e.nout, i) + labelOffset(e, o, e.sum, e.nsum, k);
-          int64_t stride = e.nout > 0 ? e.strides[o][e.out[e.nout - 1]] : 0;
-          loadRun(o == 0 ? (T *)product : (T *)factor, in[o].data, in[o].type, offset, stride, n);
-          if (o > 0 && o + 1 < nin)
-            for (int64_t j = 0; j < n; ++j) product[j] = product[j] * factor[j];
-        }
-        if (nin == 1)
-          for (int64_t j = 0; j < n; ++j) acc[j] = acc[j] + product[j];
-        else
+      auto load = [&](int32_t o, int64_t k, T *dst) MOPT_LAMBDA {
+        int64_t stride = e.nout > 0 ? e.strides[o][e.out[e.nout - 1]] : 0;
+        loadRun(dst, in[o].data, in[o].type, labelOffset(e, o, e.out, e.nout, i) + labelOffset(e, o, e.sum, e.nsum, k),
+                stride, n);
+      };
+      if (nin == 1) {
+        combineAll<T, Sum<T>, width>(depth, 1, acc, [&](int64_t from, int64_t count) MOPT_LAMBDA {
+          for (int64_t k = from; k < from + count; ++k) {
+            load(0, k, (T *)product);
+            for (int64_t j = 0; j < n; ++j) acc[j] = acc[j] + product[j];
+          }
+        });
+      } else {
+        fillRun(acc, (T)0, width);
+        for (int64_t k = 0; k < depth; ++k) {
+          load(0, k, (T *)product);
+          for (int32_t o = 1; o < nin; ++o) {
+            load(o, k, (T *)factor);
+            if (o + 1 < nin)
+              for (int64_t j = 0; j < n; ++j) product[j] = product[j] * factor[j];
+          }
           for (int64_t j = 0; j < n; ++j) acc[j] = multiplyAdd(product[j], factor[j], acc[j]);
+        }
       }
       storeRun((const T *)acc, y.data, y.type, offsetOfFlat(y, i), y.rank > 0 ? y.strides[y.rank - 1] : 1, n);
       i += n;
     }
     return MOPT_STEP_OK;
-  };
-  switch (computeOf(y.type)) {
-  case Compute::f32:
-    return body(0.0f);
-  case Compute::f64:
-    return body(0.0);
-  case Compute::i64:
-  case Compute::u64:
-    return body((uint64_t)0);
-  default:
-    return MOPT_STEP_TYPE;
-  }
+  });
 }

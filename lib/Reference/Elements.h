@@ -30,7 +30,7 @@ template <int bits> struct PackedKind {
 };
 /// Calls f(kind) for the element size of `type`: kind.of(tensor) gives access to its elements.
 template <class F> MOPT_INLINE int32_t withElement(int32_t type, F f) {
-  switch (typeBits(type)) {
+  switch (mopt_type_bits(type)) {
   case 2:
     return f(PackedKind<2>());
   case 4:

@@ -4,7 +4,7 @@
 using namespace mopt::ref;
 
 /// What one axis of the result is made of: elements [low, high) of the operand, the first at position `before`. Negative
-/// amounts cut elements away first; the modes then see only the rest.
+/// amounts cut elements away first; the modes then see only the rest, which may be nothing.
 struct PadAxis {
   int64_t before, low, high;
 };
@@ -42,12 +42,11 @@ MOPT_REFERENCE_FUNCTION(pad) {
     if (!normalizeAxis(axis, rank) || seen >> axis & 1) return fail(fault, MOPT_STEP_VALUE, 3, given, rank);
     seen |= 1u << axis;
     int64_t before = listAt(in[1], i), after = listAt(in[1], n + i), size = data.dims[axis], sum;
-    if (before < -size || after < -size) return fail(fault, MOPT_STEP_VALUE, 1, before < -size ? before : after, -size);
     if (__builtin_add_overflow(size, before, &sum) || __builtin_add_overflow(sum, after, &sum))
       return fail(fault, MOPT_STEP_VALUE, 1, before, size);
     if (int32_t status = expectSize(fault, 1, sum, r.dims[axis])) return status;
-    int64_t low = before < 0 ? -before : 0, high = after < 0 ? size + after : size;
-    if (high < low) return fail(fault, MOPT_STEP_VALUE, 1, before, size); // both ends cut into each other
+    int64_t low = before >= 0 ? 0 : before < -size ? size : -before, high = after >= 0 ? size : size + after;
+    if (high < low) high = low;
     if (high == low && sum > 0 && mode != MOPT_PAD_MODE_CONSTANT) return fail(fault, MOPT_STEP_VALUE, 0, size, 1);
     table[axis] = {before > 0 ? before : 0, low, high};
   }

@@ -123,7 +123,8 @@ MOPT_REFERENCE_FUNCTION(instance_norm) {
   });
 }
 
-// ONNX GroupNormalization: moments over the channels of a group; scale and bias per channel, before opset 21 per group.
+// ONNX GroupNormalization: moments over the channels of a group; scale and bias per channel, before opset 21 per group, or one
+// for all.
 MOPT_REFERENCE_FUNCTION(group_norm) {
   const mopt_tensor &x = in[0], &y = out[0];
   if (x.rank < 2) return fail(fault, MOPT_STEP_SHAPE, 0, x.rank, 2);
@@ -131,8 +132,12 @@ MOPT_REFERENCE_FUNCTION(group_norm) {
   int64_t groups = attrInt(attr, MOPT_GROUP_NORM_NUM_GROUPS), channels = x.dims[1];
   bool perGroup = attrInt(attr, MOPT_GROUP_NORM_SCALE_PER_GROUP) != 0;
   if (groups < 1 || channels % groups != 0) return fail(fault, MOPT_STEP_VALUE, 0, groups, channels);
-  for (int32_t slot = 1; slot < 3; ++slot)
+  bool one[3] = {};
+  for (int32_t slot = 1; slot < 3; ++slot) {
+    one[slot] = in[slot].rank == 1 && in[slot].dims[0] == 1;
+    if (one[slot]) continue;
     if (int32_t status = checkVector(in[slot], perGroup ? groups : channels, slot, fault)) return status;
+  }
   return withFloat(y.type, [&](auto zero) MOPT_LAMBDA -> int32_t {
     using T = decltype(zero);
     T epsilon = (T)attrFloat(attr, MOPT_GROUP_NORM_EPSILON);
@@ -145,7 +150,8 @@ MOPT_REFERENCE_FUNCTION(group_norm) {
         T inverse = (T)1 / sqrt(m.variance + epsilon);
         for (int64_t c = group * each; c < (group + 1) * each; ++c) {
           int64_t i = perGroup ? group : c;
-          affine(sx, from, sy, to, c * plane, plane, m.mean, inverse * at<T>(in[1], i), at<T>(in[2], i));
+          affine(sx, from, sy, to, c * plane, plane, m.mean, inverse * at<T>(in[1], one[1] ? 0 : i),
+                 at<T>(in[2], one[2] ? 0 : i));
         }
       }
     return MOPT_STEP_OK;
@@ -309,12 +315,13 @@ MOPT_REFERENCE_FUNCTION(lrn) {
     for (int64_t i = begin; i < end;) {
       int64_t plane = i / sx.size, c = plane % x.dims[1], inside = i % sx.size,
               n = minOf(minOf(block, end - i), sx.size - inside);
-      fillRun(sum, (T)0, block);
-      int64_t last = minOf(x.dims[1] - 1, c + size / 2);
-      for (int64_t k = maxOf(0, c - (size - 1) / 2); k <= last; ++k) {
-        loadSlice(sx, sliceOffset(sx, plane - c + k), inside, n, (T *)line);
-        for (int64_t j = 0; j < n; ++j) sum[j] = fmadd(line[j], line[j], sum[j]);
-      }
+      int64_t low = maxOf(0, c - (size - 1) / 2), high = minOf(x.dims[1] - 1, c + size / 2);
+      combineAll<T, Sum<T>, block>(high - low + 1, 1, sum, [&](int64_t from, int64_t count) MOPT_LAMBDA {
+        for (int64_t k = low + from; k < low + from + count; ++k) {
+          loadSlice(sx, sliceOffset(sx, plane - c + k), inside, n, (T *)line);
+          for (int64_t j = 0; j < n; ++j) sum[j] = fmadd(line[j], line[j], sum[j]);
+        }
+      });
       loadSlice(sx, sliceOffset(sx, plane), inside, n, (T *)line);
       for (int64_t j = 0; j < n; ++j) line[j] = line[j] / pow(fmadd(alpha, sum[j], bias), beta);
       storeSlice(sy, sliceOffset(sy, plane), inside, n, (const T *)line);

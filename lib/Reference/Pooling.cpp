@@ -1,7 +1,8 @@
 //===- Pooling.cpp - AveragePool, MaxPool, LpPool and the global pools --------------------------------------------===//
 //
-// ONNX: AveragePool, MaxPool, LpPool, GlobalAveragePool, GlobalMaxPool, GlobalLpPool. Windows: one chain per element, kernel
-// positions in row-major order. Global pools: lanes over the flat plane (LaneReduce.h).
+// ONNX: AveragePool, MaxPool, LpPool, GlobalAveragePool, GlobalMaxPool, GlobalLpPool. Windows: kernel positions in row-major
+// order; sums of large kernels by halves (Cascade), which position in which leaf follows from the kernel alone. Global pools:
+// lanes over the flat plane (LaneReduce.h).
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "LaneReduce.h"
@@ -28,8 +29,12 @@ template <class F> MOPT_INLINE void forEachPart(const mopt_tensor &y, const Wind
 MOPT_INLINE int64_t partOffset(const mopt_tensor &y, const Window &w, const Part &p) {
   return p.image * y.strides[0] + p.channel * y.strides[1] + p.z * w.ys[0] + p.y * w.ys[1] + p.x * w.ys[2];
 }
-/// Calls f(from, n, first input offset, kernel position along x, first input position (z, y, x)) for each kernel position and
-/// the outputs [from, from + n) of the part for which it is inside the image.
+/// A kernel position (its number, row-major), the first input position (z, y, x) under it and the offset of that.
+struct Tap {
+  int64_t number, z, y, x, offset;
+};
+/// Calls f(from, n, tap) for each kernel position and the outputs [from, from + n) of the part for which it is inside the
+/// image.
 template <class F> MOPT_INLINE void forEachTap(const mopt_tensor &x, const Window &w, const Part &p, F f) {
   for (int64_t kz = 0; kz < w.kernel[0]; ++kz) {
     int64_t z = p.z * w.stride[0] + kz * w.dilation[0] - w.pad[0];
@@ -39,12 +44,12 @@ template <class F> MOPT_INLINE void forEachTap(const mopt_tensor &x, const Windo
       if ((uint64_t)y >= (uint64_t)w.in[1]) continue;
       int64_t base = p.image * x.strides[0] + p.channel * x.strides[1] + z * w.xs[0] + y * w.xs[1];
       for (int64_t kx = 0; kx < w.kernel[2]; ++kx) {
-        int64_t low, high;
+        int64_t low, high, number = (kz * w.kernel[1] + ky) * w.kernel[2] + kx;
         validRange(w, 2, kx, low, high);
         low = maxOf(low, p.x), high = minOf(high, p.x + p.n);
         if (low >= high) continue;
         int64_t column = low * w.stride[2] + kx * w.dilation[2] - w.pad[2];
-        f(low - p.x, high - low, base + column * w.xs[2], z, y, column);
+        f(low - p.x, high - low, Tap{number, z, y, column, base + column * w.xs[2]});
       }
     }
   }
@@ -66,60 +71,55 @@ MOPT_INLINE int32_t poolWindow(const mopt_tensor &x, const mopt_tensor &y, const
     if (x.dims[i] != y.dims[i]) return fail(fault, MOPT_STEP_SHAPE, -1, y.dims[i], x.dims[i]);
   return MOPT_STEP_OK;
 }
-} // namespace
-
-// ONNX AveragePool. A window without a counted position gives 0 / 0.
-MOPT_REFERENCE_FUNCTION(average_pool) {
-  const mopt_tensor &x = in[0], &y = out[0];
+/// A pool that sums: finish(window, part, sums) makes results of what prepare(line, n) left of the elements.
+template <class Prepare, class Finish>
+MOPT_INLINE int32_t sumPool(const mopt_tensor &x, const mopt_tensor &y, const mopt_attr *attr, WindowSlots slots,
+                            int64_t begin, int64_t end, mopt_fault *fault, Prepare prepare, Finish finish) {
   Window w;
-  if (int32_t status = poolWindow(x, y, attr,
-                                  {MOPT_AVERAGE_POOL_AUTO_PAD, MOPT_AVERAGE_POOL_DILATIONS, MOPT_AVERAGE_POOL_KERNEL_SHAPE,
-                                   MOPT_AVERAGE_POOL_PADS, MOPT_AVERAGE_POOL_STRIDES},
-                                  w, fault))
-    return status;
-  bool padding = attrInt(attr, MOPT_AVERAGE_POOL_COUNT_INCLUDE_PAD) != 0;
+  if (int32_t status = poolWindow(x, y, attr, slots, w, fault)) return status;
   return withFloat(y.type, [&](auto zero) MOPT_LAMBDA -> int32_t {
     using T = decltype(zero);
+    using Sums = Cascade<T, width>;
     alignas(64) T acc[width], line[width];
     forEachPart(y, w, begin, end, [&](const Part &p) MOPT_LAMBDA {
+      Sums sums;
       fillRun(acc, (T)0, width);
-      forEachTap(x, w, p, [&](int64_t from, int64_t n, int64_t offset, int64_t, int64_t, int64_t) MOPT_LAMBDA {
-        loadRun(line, x.data, x.type, offset, w.stride[2] * w.xs[2], n);
+      forEachTap(x, w, p, [&](int64_t from, int64_t n, Tap tap) MOPT_LAMBDA {
+        if (w.kernelSize > Sums::leafSize) sums.turnTo(tap.number / Sums::leafSize, (T *)acc);
+        loadRun(line, x.data, x.type, tap.offset, w.stride[2] * w.xs[2], n);
+        prepare((T *)line, n);
         for (int64_t i = 0; i < n; ++i) acc[from + i] += line[i];
       });
-      int64_t count = tapCount(w, 0, p.z, padding) * tapCount(w, 1, p.y, padding);
-      for (int64_t i = 0; i < p.n; ++i) acc[i] = acc[i] / (T)(count * tapCount(w, 2, p.x + i, padding));
+      sums.finish((T *)acc);
+      finish(w, p, (T *)acc);
       storeRun((const T *)acc, y.data, y.type, partOffset(y, w, p), w.ys[2], p.n);
     });
     return MOPT_STEP_OK;
   });
 }
+} // namespace
+
+// ONNX AveragePool. A window without a counted position gives 0 / 0.
+MOPT_REFERENCE_FUNCTION(average_pool) {
+  WindowSlots slots = {MOPT_AVERAGE_POOL_AUTO_PAD, MOPT_AVERAGE_POOL_DILATIONS, MOPT_AVERAGE_POOL_KERNEL_SHAPE,
+                       MOPT_AVERAGE_POOL_PADS, MOPT_AVERAGE_POOL_STRIDES};
+  bool padding = attrInt(attr, MOPT_AVERAGE_POOL_COUNT_INCLUDE_PAD) != 0;
+  return sumPool(
+      in[0], out[0], attr, slots, begin, end, fault, [](auto *, int64_t) MOPT_LAMBDA {},
+      [&](const Window &w, const Part &p, auto *sums) MOPT_LAMBDA {
+        int64_t count = tapCount(w, 0, p.z, padding) * tapCount(w, 1, p.y, padding);
+        for (int64_t i = 0; i < p.n; ++i) sums[i] = sums[i] / (count * tapCount(w, 2, p.x + i, padding));
+      });
+}
 
 // ONNX LpPool: (sum |x|^p)^(1/p) over the positions inside the image.
 MOPT_REFERENCE_FUNCTION(lp_pool) {
-  const mopt_tensor &x = in[0], &y = out[0];
-  Window w;
-  if (int32_t status = poolWindow(x, y, attr,
-                                  {MOPT_LP_POOL_AUTO_PAD, MOPT_LP_POOL_DILATIONS, MOPT_LP_POOL_KERNEL_SHAPE,
-                                   MOPT_LP_POOL_PADS, MOPT_LP_POOL_STRIDES},
-                                  w, fault))
-    return status;
+  WindowSlots slots = {MOPT_LP_POOL_AUTO_PAD, MOPT_LP_POOL_DILATIONS, MOPT_LP_POOL_KERNEL_SHAPE, MOPT_LP_POOL_PADS,
+                       MOPT_LP_POOL_STRIDES};
   int64_t power = attrInt(attr, MOPT_LP_POOL_P, 2);
-  return withFloat(y.type, [&](auto zero) MOPT_LAMBDA -> int32_t {
-    using T = decltype(zero);
-    alignas(64) T acc[width], line[width];
-    forEachPart(y, w, begin, end, [&](const Part &p) MOPT_LAMBDA {
-      fillRun(acc, (T)0, width);
-      forEachTap(x, w, p, [&](int64_t from, int64_t n, int64_t offset, int64_t, int64_t, int64_t) MOPT_LAMBDA {
-        loadRun(line, x.data, x.type, offset, w.stride[2] * w.xs[2], n);
-        powers(line, n, power);
-        for (int64_t i = 0; i < n; ++i) acc[from + i] += line[i];
-      });
-      rootOf(acc, p.n, power);
-      storeRun((const T *)acc, y.data, y.type, partOffset(y, w, p), w.ys[2], p.n);
-    });
-    return MOPT_STEP_OK;
-  });
+  return sumPool(
+      in[0], out[0], attr, slots, begin, end, fault, [&](auto *line, int64_t n) MOPT_LAMBDA { powers(line, n, power); },
+      [&](const Window &, const Part &p, auto *sums) MOPT_LAMBDA { rootOf(sums, p.n, power); });
 }
 
 // ONNX MaxPool. NaN is passed over, as in ONNX's reference implementation and onnxruntime. An index counts over all of x,
@@ -143,10 +143,11 @@ MOPT_REFERENCE_FUNCTION(max_pool) {
       fillRun(acc, lowestOf<T>, width);
       if (indices) fillRun(where, ~(uint64_t)0, width);
       int64_t plane = (p.image * x.dims[1] + p.channel) * w.inSize;
-      forEachTap(x, w, p, [&](int64_t from, int64_t n, int64_t offset, int64_t iz, int64_t iy, int64_t ix) MOPT_LAMBDA {
-        loadRun(line, x.data, x.type, offset, w.stride[2] * w.xs[2], n);
+      forEachTap(x, w, p, [&](int64_t from, int64_t n, Tap tap) MOPT_LAMBDA {
+        loadRun(line, x.data, x.type, tap.offset, w.stride[2] * w.xs[2], n);
         if (indices) {
-          int64_t first = plane + (columnMajor ? iz + w.in[0] * (iy + w.in[1] * ix) : (iz * w.in[1] + iy) * w.in[2] + ix);
+          int64_t first = plane + (columnMajor ? tap.z + w.in[0] * (tap.y + w.in[1] * tap.x)
+                                               : (tap.z * w.in[1] + tap.y) * w.in[2] + tap.x);
           int64_t step = w.stride[2] * (columnMajor ? w.in[0] * w.in[1] : 1);
           for (int64_t i = 0; i < n; ++i)
             if (where[from + i] == ~(uint64_t)0 || line[i] > acc[from + i]) where[from + i] = (uint64_t)(first + i * step);

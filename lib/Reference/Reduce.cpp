@@ -2,7 +2,8 @@
 //
 // ONNX: ReduceSum, ReduceMean, ReduceMax, ReduceMin, ReduceProd, ReduceL1, ReduceL2, ReduceLogSum, ReduceLogSumExp,
 // ReduceSumSquare. Where the last axis is reduced, the elements are combined by lanes (LaneReduce.h), counted in row-major
-// order over the reduced axes; where it stays, each result has one chain in that order and vectors run over the last axis.
+// order over the reduced axes; where it stays, each result combines them in that order, long sums by halves (Cascade), and
+// vectors run over the last axis.
 // float16 and bfloat16 accumulate in f32. Integer sums wrap; a mean of integers and roots and logarithms truncate.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
@@ -26,7 +27,7 @@ MOPT_INLINE int32_t makeAxes(const mopt_tensor &x, const mopt_tensor *axes, bool
   for (int64_t i = 0; i < n; ++i) {
     int64_t given = (int64_t)loadOne<uint64_t>(*axes, i * (axes->rank > 0 ? axes->strides[axes->rank - 1] : 0)),
             axis = given;
-    if (!normalizeAxis(axis, x.rank)) return fail(fault, MOPT_STEP_VALUE, 1, given, x.rank);
+    if (!normalizeAxis(axis, x.rank ? x.rank : 1)) return fail(fault, MOPT_STEP_VALUE, 1, given, x.rank);
     reduced |= 1u << axis;
   }
   if (n == 0 && !noop) reduced = ~0u;
@@ -90,13 +91,14 @@ MOPT_INLINE void reduceAll(const mopt_tensor &x, const Axes &a, int64_t begin, i
               base = flatOffset(a.keptDims, a.keptStrides, a.nkept, first);
       auto pass = [&](auto kind, const T *with, auto before) MOPT_LAMBDA {
         using K = decltype(kind);
-        fillRun(acc, (T)K::first(), width);
-        for (int64_t i = 0; i < a.count; ++i) {
-          int64_t offset = base + (a.adjacent ? i * a.step : flatOffset(a.dims, a.strides, a.nreduced, i));
-          loadRun(line, x.data, x.type, offset, step, n);
-          for (int64_t j = 0; j < n; ++j) line[j] = before(line[j], with[j]);
-          for (int64_t j = 0; j < n; ++j) acc[j] = K::combine(acc[j], line[j]);
-        }
+        combineAll<T, K, width>(a.count, 1, acc, [&](int64_t from, int64_t count) MOPT_LAMBDA {
+          for (int64_t i = from; i < from + count; ++i) {
+            int64_t offset = base + (a.adjacent ? i * a.step : flatOffset(a.dims, a.strides, a.nreduced, i));
+            loadRun(line, x.data, x.type, offset, step, n);
+            for (int64_t j = 0; j < n; ++j) line[j] = before(line[j], with[j]);
+            for (int64_t j = 0; j < n; ++j) acc[j] = K::combine(acc[j], line[j]);
+          }
+        });
       };
       alignas(64) T with[width];
       fillRun(with, (T)0, width);
@@ -204,7 +206,7 @@ MOPT_REFERENCE_FUNCTION(reduce) {
            : computeOf(x.type) == Compute::f32 ? body(0.0f)
                                                : body(0.0);
   }
-  auto body = [&](auto zero) MOPT_LAMBDA -> int32_t {
+  return withSum(x.type, [&](auto zero) MOPT_LAMBDA -> int32_t {
     using T = decltype(zero);
     switch (kind) {
     case MOPT_REDUCE_KIND_SUM:
@@ -227,16 +229,5 @@ MOPT_REFERENCE_FUNCTION(reduce) {
       return fail(fault, MOPT_STEP_VALUE, -1, kind, MOPT_REDUCE_KIND_SUM_SQUARE);
     }
     return MOPT_STEP_OK;
-  };
-  switch (computeOf(x.type)) {
-  case Compute::f32:
-    return body(0.0f);
-  case Compute::f64:
-    return body(0.0);
-  case Compute::i64:
-  case Compute::u64:
-    return body((uint64_t)0);
-  default:
-    return MOPT_STEP_TYPE;
-  }
+  });
 }

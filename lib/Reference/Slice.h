@@ -18,8 +18,10 @@ struct Slice {
   bool adjacent; // one stride reaches all elements
   int64_t stride, size;
 };
+/// A scalar is one slice of one element.
 MOPT_INLINE Slice sliceAlong(const mopt_tensor &t, int32_t axis) {
-  return {t, axis, false, true, t.strides[axis], t.dims[axis]};
+  bool scalar = t.rank == 0;
+  return {t, axis, false, true, scalar ? 0 : t.strides[axis], scalar ? 1 : t.dims[axis]};
 }
 MOPT_INLINE Slice sliceFrom(const mopt_tensor &t, int32_t first) {
   Slice s = {t, first, true, true, 1, 1};

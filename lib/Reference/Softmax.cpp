@@ -16,8 +16,9 @@ MOPT_INLINE int32_t softmax(const mopt_tensor &x, const mopt_tensor &y, const mo
   if (!sameDims(x, y)) return fail(fault, MOPT_STEP_SHAPE, 0, x.rank, y.rank);
   int64_t axis = attrInt(attr, MOPT_SOFTMAX_AXIS, -1), given = axis;
   bool flatten = attrInt(attr, MOPT_SOFTMAX_FLATTEN) != 0;
-  if (axis < 0) axis += x.rank;
-  if (axis < 0 || axis >= x.rank + flatten) return fail(fault, MOPT_STEP_VALUE, -1, given, x.rank);
+  int32_t rank = x.rank ? x.rank : 1; // a scalar is one row
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank + (flatten && x.rank)) return fail(fault, MOPT_STEP_VALUE, -1, given, x.rank);
   Slice sx = flatten ? sliceFrom(x, (int32_t)axis) : sliceAlong(x, (int32_t)axis);
   Slice sy = flatten ? sliceFrom(y, (int32_t)axis) : sliceAlong(y, (int32_t)axis);
   return withFloat(y.type, [&](auto zero) MOPT_LAMBDA -> int32_t {

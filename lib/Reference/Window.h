@@ -23,6 +23,7 @@ struct WindowSlots {
 };
 enum { autoPadNotSet = 0, autoPadSameUpper = 1, autoPadSameLower = 2, autoPadValid = 3 }; // order of the records' choices
 enum { maxWindow = 1 << 30 };
+constexpr int64_t maxKernel = (int64_t)1 << 48;
 
 /// `kernelOf` gives the kernel size where the attribute does not: spatial axes of the weight.
 /// With `transposed`, x is the result of the window and y what it slides over (ONNX ConvTranspose).
@@ -58,7 +59,8 @@ MOPT_INLINE int32_t makeWindow(const mopt_tensor &x, const mopt_tensor &y, const
     if (w.dilation[i] < 1 || w.dilation[i] > maxWindow) return fail(fault, MOPT_STEP_VALUE, -1, w.dilation[i], 1);
     if (w.pad[i] < -maxWindow || w.pad[i] > maxWindow) return fail(fault, MOPT_STEP_VALUE, -1, w.pad[i], 0);
     if (w.padEnd[i] < -maxWindow || w.padEnd[i] > maxWindow) return fail(fault, MOPT_STEP_VALUE, -1, w.padEnd[i], 0);
-    w.kernelSize *= w.kernel[i];
+    if (__builtin_mul_overflow(w.kernelSize, w.kernel[i], &w.kernelSize) || w.kernelSize > maxKernel)
+      return fail(fault, MOPT_STEP_VALUE, -1, w.kernel[i], maxWindow);
     w.inSize *= w.in[i];
     w.outSize *= w.out[i];
   }

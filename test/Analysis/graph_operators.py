@@ -1,57 +1,26 @@
-"""Generators of random nodes, one per operator: OPERATORS[name](graph) adds a node that is valid, or nothing."""
+"""Generators of random nodes that compute, one per operator: OPERATORS[name](graph) adds a node that is valid, or nothing."""
 
 from __future__ import annotations
 
 import numpy as np
+from graph_values import (
+    BOOL,
+    F32,
+    I32,
+    I64,
+    axis_of,
+    dims,
+    ints,
+    partner,
+    quantized,
+    random,
+    registry,
+    shape,
+    tensor,
+    window,
+)
 
-OPERATORS = {}
-F32, I64, I32, BOOL = np.dtype("float32"), np.dtype("int64"), np.dtype("int32"), np.dtype("bool")
-
-
-def operator(*names):
-    def register(function):
-        for name in names:
-            OPERATORS[name] = lambda graph, name=name: function(graph, name)
-        return function
-
-    return register
-
-
-def shape(g, low=1, high=4, size=5):
-    return tuple(int(n) for n in g.rng.integers(1, size + 1, g.rng.integers(low, high + 1)))
-
-
-def random(g, dims, dtype=F32):
-    if dtype.kind == "f":
-        return (g.rng.standard_normal(dims) * 2).astype(dtype)
-    if dtype.kind == "b":
-        return g.rng.random(dims) < 0.5
-    return g.rng.integers(-8 if dtype.kind == "i" else 0, 9, dims).astype(dtype)
-
-
-def tensor(g, low=0, high=4, dtype=F32, fits=lambda s: True, dims=None, constant=None):
-    if dims is not None:
-        found = g.pick(dtype, (len(dims), len(dims)), lambda s: s == tuple(dims)) if constant is None else None
-        return found or g.new(random(g, dims, dtype), constant)
-    return g.pick(dtype, (low, high), fits) or g.new(random(g, shape(g, low, high), dtype), constant)
-
-
-def ints(g, values, dtype=I64, constant=True):
-    return g.new(np.asarray(values, dtype), constant)
-
-
-def dims(g, name):
-    return g.values[name].shape
-
-
-def partner(g, dims):
-    """A shape that broadcasts with `dims`."""
-    out = [1 if g.rng.random() < 0.3 else n for n in dims]
-    return tuple(out[int(g.rng.integers(0, len(out) + 1)) :])
-
-
-def axis_of(g, rank):
-    return int(g.rng.integers(-rank, rank))
+OPERATORS, operator = registry()
 
 
 @operator("Abs", "Neg", "Sign", "Relu")
@@ -148,7 +117,10 @@ def power(g, name):
 @operator("PRelu")
 def prelu(g, name):
     x = tensor(g, 1)
-    g.add(name, [x, tensor(g, dims=partner(g, dims(g, x)))], {})
+    slope = partner(g, dims(g, x))
+    if g.rng.random() < 0.1:
+        slope = (1, *slope)
+    g.add(name, [x, tensor(g, dims=slope)], {})
 
 
 @operator("And", "Or", "Xor")
@@ -211,21 +183,6 @@ def gemm(g, name):
     )
 
 
-def window(g, spatial, kernel=None):
-    n = len(spatial)
-    kernel = kernel or [int(v) for v in g.rng.integers(1, 4, n)]
-    a = {"kernel_shape": kernel}
-    if g.rng.random() < 0.5:
-        a["strides"] = [int(v) for v in g.rng.integers(1, 4, n)]
-    if g.rng.random() < 0.3:
-        a["auto_pad"] = str(g.rng.choice(["SAME_UPPER", "SAME_LOWER", "VALID"]))
-    elif g.rng.random() < 0.6:
-        a["pads"] = [int(g.rng.integers(0, k)) for k in kernel + kernel]
-    if "SAME" not in a.get("auto_pad", "") and g.rng.random() < 0.3:
-        a["dilations"] = [int(v) for v in g.rng.integers(1, 3, n)]
-    return a
-
-
 @operator("Conv", "ConvTranspose")
 def convolution(g, name):
     n = int(g.rng.integers(1, 4))
@@ -255,13 +212,6 @@ def conv_integer(g, name):
     x = g.new(g.rng.integers(0, 256, (1, 2, 6, 6)).astype(np.uint8))
     w = g.new(g.rng.integers(0, 256, (3, 2, 3, 3)).astype(np.uint8))
     g.add(name, [x, w, g.new(np.uint8(g.rng.integers(0, 256)))], {"pads": [1, 1, 1, 1]} if g.rng.random() < 0.5 else {})
-
-
-def quantized(g, dims, dtype=np.uint8):
-    i = np.iinfo(dtype)
-    low, high = (-64, 64) if i.min else (0, 256)
-    return (g.new(g.rng.integers(low, high, dims).astype(dtype)), g.new(np.float32(g.rng.uniform(0.01, 0.1)), True),
-            g.new(dtype(g.rng.integers(-5, 5) if i.min else g.rng.integers(120, 136)), True))  # fmt: skip
 
 
 @operator("QLinearMatMul")
@@ -309,230 +259,6 @@ def einsum(g, name):
         [tensor(g, dims=tuple(sizes[c] for c in term)) for term in equation.split("->")[0].split(",")],
         {"equation": equation},
     )
-
-
-@operator("Identity")
-def identity(g, name):
-    g.add(name, [tensor(g)], {})
-
-
-@operator("Reshape")
-def reshape(g, name):
-    x = tensor(g)
-    n = int(np.prod(dims(g, x)))
-    out = []
-    while n > 1 and len(out) < 3:
-        d = int(g.rng.choice([v for v in range(1, n + 1) if n % v == 0]))
-        out.append(d)
-        n //= d
-    out.append(n)
-    if g.rng.random() < 0.5:
-        out[int(g.rng.integers(len(out)))] = -1
-    g.add(name, [x, ints(g, out)], {})
-
-
-@operator("Flatten")
-def flatten(g, name):
-    x = tensor(g, 1)
-    g.add(name, [x], {"axis": int(g.rng.integers(-len(dims(g, x)), len(dims(g, x)) + 1))})
-
-
-@operator("Squeeze", "Unsqueeze")
-def squeeze(g, name):
-    s = list(shape(g, 1, 3))
-    axes = sorted({int(v) for v in g.rng.integers(0, len(s) + 1, g.rng.integers(1, 3))})
-    if name == "Squeeze":
-        axes = [a for a in axes if a < len(s)] or [0]
-        for a in axes:
-            s[a] = 1
-        g.add(name, [tensor(g, dims=tuple(s))] + ([ints(g, axes)] if g.rng.random() < 0.7 else []), {})
-    else:
-        g.add(
-            name,
-            [tensor(g, dims=tuple(s)), ints(g, [a - (len(s) + len(axes)) if g.rng.random() < 0.3 else a for a in axes])],
-            {},
-        )
-
-
-@operator("Transpose")
-def transpose(g, name):
-    x = tensor(g, 1)
-    g.add(name, [x], {"perm": [int(v) for v in g.rng.permutation(len(dims(g, x)))]} if g.rng.random() < 0.8 else {})
-
-
-@operator("Concat")
-def concat(g, name):
-    x = tensor(g, 1)
-    s = list(dims(g, x))
-    axis = axis_of(g, len(s))
-    names = [x]
-    for _ in range(int(g.rng.integers(0, 3))):
-        s[axis] = int(g.rng.integers(1, 4))
-        names.append(tensor(g, dims=tuple(s)))
-    g.add(name, names, {"axis": axis})
-
-
-@operator("Split")
-def split(g, name):
-    s = list(shape(g, 1))
-    axis = int(g.rng.integers(len(s)))
-    parts = [int(v) for v in g.rng.integers(0, 4, g.rng.integers(1, 4))]
-    s[axis] = max(sum(parts), 1)
-    parts[0] += s[axis] - sum(parts)
-    if g.rng.random() < 0.5:
-        g.add(name, [tensor(g, dims=tuple(s)), ints(g, parts)], {"axis": axis}, len(parts))
-    else:
-        n = int(g.rng.integers(1, s[axis] + 1))
-        if -(-s[axis] // n) * (n - 1) < s[axis]:
-            g.add(name, [tensor(g, dims=tuple(s))], {"axis": axis, "num_outputs": n}, n)
-
-
-@operator("Slice")
-def slice_(g, name):
-    x = tensor(g, 1)
-    s = dims(g, x)
-    axes = [int(v) for v in g.rng.permutation(len(s))[: g.rng.integers(1, len(s) + 1)]]
-    dtype = [I64, I32][g.rng.integers(0, 2)]
-    steps = [int(g.rng.choice([1, 1, 2, -1, -2])) for _ in axes]
-    starts = [int(g.rng.integers(-s[a] - 2, s[a] + 3)) for a in axes]
-    # A bound far outside in the direction of the step; onnxruntime reads others in ways of its own.
-    ends = [
-        int(g.rng.choice([g.rng.integers(-s[a] - 2, s[a] + 3), 2**31 - 1 if p > 0 else -(2**31)]))
-        for a, p in zip(axes, steps, strict=True)
-    ]
-    g.add(name, [x, ints(g, starts, dtype), ints(g, ends, dtype), ints(g, axes, dtype), ints(g, steps, dtype)], {})
-
-
-@operator("Pad")
-def pad(g, name):
-    x = tensor(g, 1, fits=lambda s: min(s) > 1)
-    s = dims(g, x)
-    mode = str(g.rng.choice(["constant", "reflect", "edge", "wrap"]))
-    pads = [int(g.rng.integers(0, max(1, min(3, n)))) for n in s + s]
-    g.add(
-        name,
-        [x, ints(g, pads)] + ([g.new(np.float32(2.5))] if mode == "constant" and g.rng.random() < 0.5 else []),
-        {"mode": mode},
-    )
-
-
-@operator("Expand", "Tile")
-def repeat(g, name):
-    x = tensor(g, 1, 3)
-    s = dims(g, x)
-    if name == "Tile":
-        g.add(name, [x, ints(g, [int(v) for v in g.rng.integers(0 if g.rng.random() < 0.1 else 1, 4, len(s))])], {})
-    else:
-        g.add(
-            name,
-            [
-                x,
-                ints(
-                    g,
-                    [int(v) for v in (2, 1)[: g.rng.integers(0, 2)]]
-                    + [n if n > 1 else int(g.rng.integers(1, 4)) for n in s],
-                ),
-            ],
-            {},
-        )
-
-
-@operator("Gather", "GatherElements")
-def gather(g, name):
-    x = tensor(g, 1)
-    s = dims(g, x)
-    axis = axis_of(g, len(s))
-    n = s[axis]
-    where = shape(g, 0, 2) if name == "Gather" else tuple(int(g.rng.integers(1, v + 1)) for v in s)
-    g.add(name, [x, g.new(g.rng.integers(-n, n, where).astype([I64, I32][g.rng.integers(0, 2)]))], {"axis": axis})
-
-
-@operator("GatherND")
-def gather_nd(g, name):
-    x = tensor(g, 1)
-    s = dims(g, x)
-    k = int(g.rng.integers(1, len(s) + 1))
-    index = np.stack([g.rng.integers(-n, n, (3,)) for n in s[:k]], -1).astype(I64)
-    g.add(name, [x, g.new(index)], {})
-
-
-@operator("ScatterElements", "ScatterND")
-def scatter(g, name):
-    x = tensor(g, 1)
-    s = dims(g, x)
-    reduction = str(g.rng.choice(["none", "add", "mul", "max", "min"]))
-    if name == "ScatterND":
-        index = np.unravel_index(g.rng.permutation(s[0])[: g.rng.integers(1, s[0] + 1)], s[:1])[0].reshape(-1, 1).astype(I64)
-        g.add(name, [x, g.new(index), g.new(random(g, (len(index), *s[1:])))], {"reduction": reduction})
-    else:
-        axis = int(g.rng.integers(len(s)))
-        where = tuple(int(g.rng.integers(1, v + 1)) for v in s)
-        index = np.argsort(g.rng.random(where[:axis] + (s[axis],) + where[axis + 1 :]), axis).take(range(where[axis]), axis)
-        g.add(name, [x, g.new(index.astype(I64)), g.new(random(g, where))], {"axis": axis, "reduction": reduction})
-
-
-@operator("Shape", "Size")
-def sizes(g, name):
-    x = tensor(g, 1)
-    g.add(name, [x], {"start": axis_of(g, len(dims(g, x)))} if name == "Shape" and g.rng.random() < 0.5 else {})
-
-
-@operator("Range")
-def range_(g, name):
-    dtype = [F32, I64, I32][g.rng.integers(0, 3)]
-    g.add(name, [ints(g, v, dtype) for v in (g.rng.integers(-5, 5), g.rng.integers(-5, 9), g.rng.choice([1, 2, -1]))], {})
-
-
-@operator("OneHot")
-def one_hot(g, name):
-    x = shape(g, 1, 3)
-    g.add(name, [g.new(random(g, x, I64)), ints(g, 5), g.new(np.array([0.5, 3], F32))], {"axis": axis_of(g, len(x) + 1)})
-
-
-@operator("Trilu")
-def trilu(g, name):
-    k = [ints(g, int(g.rng.integers(-3, 4)))] if g.rng.random() < 0.6 else []
-    g.add(name, [tensor(g, 2), *k], {"upper": int(g.rng.integers(2))})
-
-
-@operator("EyeLike")
-def eye_like(g, name):
-    g.add(name, [tensor(g, 2, 2)], {"k": int(g.rng.integers(-2, 3))})
-
-
-@operator("DepthToSpace", "SpaceToDepth")
-def depth(g, name):
-    if name == "DepthToSpace":
-        g.add(name, [tensor(g, dims=(1, 8, 2, 3))], {"blocksize": 2, "mode": str(g.rng.choice(["DCR", "CRD"]))})
-    else:
-        g.add(name, [tensor(g, dims=(2, 3, 4, 6))], {"blocksize": 2})
-
-
-@operator("ReverseSequence")
-def reverse(g, name):
-    batch = int(g.rng.integers(2))
-    s = (4, 5, 2)
-    g.add(name, [tensor(g, dims=s), g.new(g.rng.integers(0, s[1 - batch] + 1, s[batch]).astype(I64))],
-          {"batch_axis": batch, "time_axis": 1 - batch})  # fmt: skip
-
-
-@operator("Resize")
-def resize(g, name):
-    s = (1, 2, *(int(v) for v in g.rng.integers(2, 6, 2)))
-    mode = str(g.rng.choice(["nearest", "linear", "cubic"]))
-    a = {"mode": mode, "coordinate_transformation_mode": str(g.rng.choice(
-        ["half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "half_pixel_symmetric"]))}  # fmt: skip
-    if mode == "nearest":
-        a["nearest_mode"] = str(g.rng.choice(["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]))
-    factors = [float(v) for v in g.rng.choice([0.5, 0.8, 1, 1.5, 2, 3], 2)]
-    if g.rng.random() < 0.5:
-        g.add(name, [tensor(g, dims=s), "", g.new(np.array([1, 1, *factors], F32), True)], a)
-    else:
-        g.add(
-            name,
-            [tensor(g, dims=s), "", "", ints(g, [1, 2, *(max(1, int(f * n)) for f, n in zip(factors, s[2:], strict=True))])],
-            a,
-        )
 
 
 @operator(*("Reduce" + k for k in ("Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare")))
@@ -639,7 +365,8 @@ def layer_norm(g, name):
 def group_norm(g, name):
     groups = int(g.rng.integers(1, 4))
     c = groups * int(g.rng.integers(1, 4))
-    g.add(name, [tensor(g, dims=(2, c, 3, 4)), tensor(g, dims=(c,)), tensor(g, dims=(c,))], {"num_groups": groups})
+    each = [(1,) if g.rng.random() < 0.1 else (c,) for _ in "sb"]
+    g.add(name, [tensor(g, dims=(2, c, 3, 4)), *(tensor(g, dims=n) for n in each)], {"num_groups": groups})
 
 
 @operator("LRN")

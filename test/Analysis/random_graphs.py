@@ -25,12 +25,14 @@ except ImportError as missing:
     sys.exit(0)
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
+import graph_movement
+import graph_operators
 from compare import difference, magnitude
 from drivers import Broken, Refused
-from graph_operators import OPERATORS
 from interpreter import Interpreter
 
 OPSET = 21
+OPERATORS = graph_operators.OPERATORS | graph_movement.OPERATORS
 onnxruntime.set_default_logger_severity(4)
 
 

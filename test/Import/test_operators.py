@@ -275,6 +275,36 @@ def test_outputs_that_pass_through(tmp_path):
     same(session(made).run(None, {"x": x}), session(out).run(None, {"x": x}))
 
 
+def test_outputs_listed_twice(tmp_path):
+    """Also inputs and initializers that are outputs themselves."""
+    shapes = {"r": ["n", 2], "x": ["n", 2], "w": [2]}
+    made = model(
+        [helper.make_node("Relu", ["x"], ["r"])],
+        [value("x", ["n", 2])],
+        [value(name, shapes[name]) for name in "rxwrxw"],
+        [numpy_helper.from_array(np.float32([3, 4]), "w")],
+    )
+    onnx.save(made, tmp_path / "in.onnx")
+    out = round_trip(tmp_path / "in.onnx", tmp_path)
+    x = np.array([[1, -1]], np.float32)
+    results = session(out).run(None, {"x": x})
+    same([np.maximum(x, 0), x, np.float32([3, 4])] * 2, results)
+
+
+def test_branch_with_an_output_twice(tmp_path):
+    branch = helper.make_graph([helper.make_node("Neg", ["x"], ["t"])], "then", [], [value("t", None), value("t", None)])
+    made = model(
+        [helper.make_node("If", ["c"], ["y", "z"], then_branch=branch, else_branch=branch)],
+        [value("x", [3])],
+        [value("y", [3]), value("z", [3])],
+        [numpy_helper.from_array(np.array(True), "c")],
+    )
+    onnx.save(made, tmp_path / "in.onnx")
+    out = round_trip(tmp_path / "in.onnx", tmp_path)
+    x = np.array([1, -2, 3], np.float32)
+    same([-x, -x], session(out).run(None, {"x": x}))
+
+
 def test_shape_option(tmp_path):
     made = model(
         [helper.make_node("Add", ["x", "z"], ["y"])], [value("x", ["n", "s"]), value("z", ["s"])], [value("y", ["n", "s"])]

@@ -83,6 +83,10 @@ TEST(Movement, Slice) {
   EXPECT_EQ(slice(x, one, {0}, {INT64_MAX}, {0}, {INT64_MAX}), MOPT_STEP_OK);
   EXPECT_EQ(slice(x, one, {-1}, {INT64_MIN}, {0}, {INT64_MIN}), MOPT_STEP_OK);
   EXPECT_EQ(firstOf(one), count(5, 15));
+  for (int64_t start : {(int64_t)-5, (int64_t)-100, INT64_MIN}) { // ONNX: clamped to 0, also backwards
+    EXPECT_EQ(slice(x, one, {start}, {INT64_MIN}, {0}, {-1}), MOPT_STEP_OK) << start;
+    EXPECT_EQ(firstOf(one), count(5)) << start;
+  }
   EXPECT_EQ(slice(x, y, {0}, {2}, {0}, {0}), MOPT_STEP_VALUE);
   EXPECT_EQ(slice(x, y, {0}, {2}, {2}, {1}), MOPT_STEP_VALUE);
   EXPECT_EQ(slice(x, y, {0, 0}, {2, 5}, {0, -2}, {1, 1}), MOPT_STEP_VALUE) << "the same axis twice";
@@ -156,7 +160,18 @@ TEST(Movement, Pad) {
   EXPECT_EQ(firstOf(cut), (V{1, 2, 3, 9}));
   EXPECT_EQ(pad(x, all, {-2, -2}, MOPT_PAD_MODE_EDGE), MOPT_STEP_OK);
   EXPECT_EQ(pad(x, y, {INT64_MAX, 1}, MOPT_PAD_MODE_CONSTANT), MOPT_STEP_VALUE);
-  EXPECT_EQ(pad(x, y, {INT64_MIN, 1}, MOPT_PAD_MODE_CONSTANT), MOPT_STEP_VALUE);
+  EXPECT_EQ(pad(x, y, {INT64_MIN, 1}, MOPT_PAD_MODE_CONSTANT), MOPT_STEP_SHAPE);
+  // What is cut away may be all, and more than all; what is added then stands alone. The values are onnxruntime's.
+  for (Longs pads : {Longs{-4, 2}, {-5, 3}, {-1000, 998}, {2, -4}, {3, -5}, {INT64_MIN, INT64_MAX - 1}}) {
+    out.begin()[0] = out.begin()[1] = 1;
+    EXPECT_EQ(pad(x, out, pads, MOPT_PAD_MODE_CONSTANT), MOPT_STEP_OK) << pads[0];
+    EXPECT_EQ(firstOf(out), (V{9, 9})) << pads[0];
+    for (int64_t mode : {MOPT_PAD_MODE_EDGE, MOPT_PAD_MODE_REFLECT, MOPT_PAD_MODE_WRAP})
+      EXPECT_EQ(pad(x, out, pads, mode), MOPT_STEP_VALUE) << "nothing to repeat";
+  }
+  EXPECT_EQ(pad(x, cut, {-3, 3}, MOPT_PAD_MODE_CONSTANT), MOPT_STEP_OK);
+  EXPECT_EQ(firstOf(cut), (V{3, 9, 9, 9}));
+  EXPECT_EQ(pad(x, all, {1, -5}, MOPT_PAD_MODE_CONSTANT), MOPT_STEP_OK);
   EXPECT_EQ(pad(x, y, {2, 2}, MOPT_PAD_MODE_CONSTANT), MOPT_STEP_SHAPE);
   EXPECT_EQ(pad(x, y, {2}, MOPT_PAD_MODE_CONSTANT), MOPT_STEP_SHAPE);
   EXPECT_EQ(pad(x, y, {2, 3}, MOPT_PAD_MODE_CONSTANT, {1}), MOPT_STEP_VALUE);
@@ -178,6 +193,22 @@ TEST(Movement, TileAndBlocks) {
   EXPECT_EQ(firstOf(again), x.elements());
   for (int64_t b : {(int64_t)0, (int64_t)-2, (int64_t)3, INT64_MAX, INT64_MIN})
     EXPECT_NE(call(mopt_ref_space_to_depth, {wide.tensor}, {again.tensor}, Attributes().set(0, {b})), MOPT_STEP_OK) << b;
+}
+TEST(Movement, OrdersOfSpaceToDepth) { // values of ONNX's reference implementation
+  Buffer<float> x({1, 2, 2, 4}, count(16)), y({1, 8, 1, 2}), back({1, 2, 2, 4});
+  using V = std::vector<float>;
+  const std::pair<int64_t, V> orders[] = {
+      {MOPT_SPACE_TO_DEPTH_MODE_DCR, {0, 2, 8, 10, 1, 3, 9, 11, 4, 6, 12, 14, 5, 7, 13, 15}},
+      {MOPT_SPACE_TO_DEPTH_MODE_CRD, {0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15}}};
+  for (const auto &[mode, expected] : orders) {
+    Attributes to, from;
+    to.set(MOPT_SPACE_TO_DEPTH_BLOCKSIZE, {2}).set(MOPT_SPACE_TO_DEPTH_MODE, {mode});
+    from.set(MOPT_DEPTH_TO_SPACE_BLOCKSIZE, {2}).set(MOPT_DEPTH_TO_SPACE_MODE, {mode}); // the choices have one order
+    ASSERT_EQ(call(mopt_ref_space_to_depth, {x.tensor}, {y.tensor}, to), MOPT_STEP_OK);
+    EXPECT_EQ(firstOf(y), expected);
+    ASSERT_EQ(call(mopt_ref_depth_to_space, {y.tensor}, {back.tensor}, from), MOPT_STEP_OK);
+    EXPECT_EQ(back.elements(), x.elements());
+  }
 }
 TEST(Movement, Sequences) {
   Buffer<float> x({4, 2}, count(8)), y({4, 2});

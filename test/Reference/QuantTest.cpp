@@ -60,6 +60,24 @@ TEST(LayerNorm, MeanAndVarianceOfARow) {
   EXPECT_EQ(mean.begin()[0], 1002.5f);
   EXPECT_NEAR(inverse.begin()[0], s, 1e-6);
 }
+TEST(GroupNorm, OneScaleServesAll) { // ONNX's text says a vector of channels, its function and onnxruntime broadcast
+  Buffer<float> x({2, 4, 3}), scales({4}, {3, 3, 3, 3}), scale({1}, {3}), biases({4}, {0, 1, 2, 3}), bias({1}, {2}),
+      expected({2, 4, 3}), y({2, 4, 3}), two({2});
+  for (int i = 0; i < 24; ++i) x.begin()[i] = std::sin((float)i);
+  for (int64_t perGroup : {0, 1}) {
+    Attributes attr;
+    attr.set(MOPT_GROUP_NORM_NUM_GROUPS, {perGroup ? 4 : 2}).set(MOPT_GROUP_NORM_SCALE_PER_GROUP, {perGroup});
+    ASSERT_EQ(run(mopt_ref_group_norm, {x.tensor, scales.tensor, biases.tensor}, {expected.tensor}, attr, 0, 2),
+              MOPT_STEP_OK);
+    ASSERT_EQ(run(mopt_ref_group_norm, {x.tensor, scale.tensor, biases.tensor}, {y.tensor}, attr, 0, 2), MOPT_STEP_OK);
+    EXPECT_EQ(y.elements(), expected.elements());
+    Buffer<float> same({4}, {2, 2, 2, 2});
+    ASSERT_EQ(run(mopt_ref_group_norm, {x.tensor, scales.tensor, same.tensor}, {expected.tensor}, attr, 0, 2), MOPT_STEP_OK);
+    ASSERT_EQ(run(mopt_ref_group_norm, {x.tensor, scales.tensor, bias.tensor}, {y.tensor}, attr, 0, 2), MOPT_STEP_OK);
+    EXPECT_EQ(y.elements(), expected.elements());
+    EXPECT_EQ(run(mopt_ref_group_norm, {x.tensor, two.tensor, bias.tensor}, {y.tensor}, attr, 0, 2), MOPT_STEP_SHAPE);
+  }
+}
 TEST(LSTM, OneUnitByHandAndShortSequences) {
   const double sigmoid1 = 1 / (1 + std::exp(-1.0));
   Buffer<float> x({2, 2, 1}, {1, 1, 1, 1}), w({1, 4, 1}, {1, 1, 1, 1}), r({1, 4, 1}), y({2, 1, 2, 1}), h({1, 2, 1}),

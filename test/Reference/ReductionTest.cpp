@@ -38,12 +38,12 @@ TEST(Reduce, NaNWinsAndInfinityStaysInfinite) {
 TEST(Reduce, BitsFollowFromSizesAlone) { // not from strides or chunks
   std::mt19937 engine(3);
   std::normal_distribution<float> normal;
-  std::vector<float> values(6 * 7 * 50), moved(values.size());
+  std::vector<float> values(6 * 70 * 50), moved(values.size()); // so many that sums have several leaves
   for (float &v : values) v = normal(engine);
   for (int i = 0; i < 6; ++i)
-    for (int j = 0; j < 350; ++j) moved[j * 6 + i] = values[i * 350 + j];
+    for (int j = 0; j < 3500; ++j) moved[j * 6 + i] = values[i * 3500 + j];
   for (std::vector<int64_t> axes : {std::vector<int64_t>{1, 2}, {0, 1}, {0, 2}, {-1}}) {
-    Buffer<float> x({6, 7, 50}, values), other({7, 50, 6}, moved);
+    Buffer<float> x({6, 70, 50}, values), other({70, 50, 6}, moved);
     Buffer<int64_t> a({(int64_t)axes.size()}, axes);
     mopt_tensor view = x.tensor;
     view.data = other.tensor.data;
@@ -84,6 +84,19 @@ TEST(Softmax, MatchesDoubleComputation) { // the difference to the largest is ro
     EXPECT_EQ(x.elements(), y.elements());
   }
 }
+TEST(Softmax, AScalarIsOneRow) {
+  Buffer<float> x({}, {-3}), y({});
+  for (int64_t flatten : {0, 1})
+    for (int64_t axis : {0, -1}) {
+      Attributes attr;
+      attr.set(MOPT_SOFTMAX_AXIS, {axis}).set(MOPT_SOFTMAX_FLATTEN, {flatten});
+      ASSERT_EQ(run(mopt_ref_softmax, {x.tensor}, {y.tensor}, attr, 0, 1), MOPT_STEP_OK);
+      EXPECT_EQ(y.begin()[0], 1);
+      ASSERT_EQ(run(mopt_ref_log_softmax, {x.tensor}, {y.tensor}, attr, 0, 1), MOPT_STEP_OK);
+      EXPECT_EQ(y.begin()[0], 0);
+    }
+  EXPECT_EQ(run(mopt_ref_softmax, {x.tensor}, {y.tensor}, Attributes().set(MOPT_SOFTMAX_AXIS, {1}), 0, 1), MOPT_STEP_VALUE);
+}
 TEST(MaxPool, PassesOverNaN) {
   Buffer<float> x({1, 1, 4}, {nan, 1, 5, nan}), y({1, 1, 3});
   Buffer<int64_t> where({1, 1, 3});
@@ -117,6 +130,27 @@ TEST(ArgMax, FirstOrLastAndNaN) {
   EXPECT_EQ(y.begin()[0], 3);
   run(mopt_ref_arg_reduce, {plain.tensor}, {y.tensor}, last, 0, 1);
   EXPECT_EQ(y.begin()[0], 2);
+}
+TEST(ArgMax, AScalarIsOneElement) { // as numpy and onnxruntime count it
+  Buffer<float> x({}, {3});
+  Buffer<int64_t> y({}, {7});
+  for (int64_t axis : {0, -1}) {
+    y.begin()[0] = 7;
+    ASSERT_EQ(run(mopt_ref_arg_reduce, {x.tensor}, {y.tensor}, Attributes().set(MOPT_ARG_REDUCE_AXIS, {axis}), 0, 1),
+              MOPT_STEP_OK);
+    EXPECT_EQ(y.begin()[0], 0);
+  }
+  EXPECT_EQ(run(mopt_ref_arg_reduce, {x.tensor}, {y.tensor}, Attributes().set(MOPT_ARG_REDUCE_AXIS, {1}), 0, 1),
+            MOPT_STEP_VALUE);
+}
+TEST(Reduce, AScalarHasOneAxis) {
+  Buffer<float> x({}, {-3}), y({});
+  Buffer<int64_t> axes({1}, {-1}), wrong({1}, {1});
+  Attributes attr;
+  attr.set(MOPT_REDUCE_KIND, {MOPT_REDUCE_KIND_L1});
+  ASSERT_EQ(run(mopt_ref_reduce, {x.tensor, axes.tensor}, {y.tensor}, attr, 0, 1), MOPT_STEP_OK);
+  EXPECT_EQ(y.begin()[0], 3);
+  EXPECT_EQ(run(mopt_ref_reduce, {x.tensor, wrong.tensor}, {y.tensor}, attr, 0, 1), MOPT_STEP_VALUE);
 }
 TEST(TopK, LowerIndexFirstAndNaNIsLargest) {
   Buffer<float> x({7}, {2, 5, nan, 5, 1, 5, -1}), values({4});

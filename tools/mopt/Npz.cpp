@@ -316,7 +316,9 @@ void writeNpz(const std::string &path, const std::vector<NamedTensor> &arrays) {
     zip_buffer_fragment_t pieces[2] = {{reinterpret_cast<zip_uint8_t *>(headers[i].data()), headers[i].size()},
                                        {const_cast<zip_uint8_t *>(data), bytes}};
     zip_source_t *source = zip_source_buffer_fragment(zip, pieces, bytes ? 2 : 1, 0);
-    zip_int64_t index = source ? zip_file_add(zip, (arrays[i].name + ".npy").c_str(), source, ZIP_FL_ENC_UTF_8) : -1;
+    // An output that a model lists twice is one value, and one file.
+    zip_flags_t flags = ZIP_FL_ENC_UTF_8 | ZIP_FL_OVERWRITE;
+    zip_int64_t index = source ? zip_file_add(zip, (arrays[i].name + ".npy").c_str(), source, flags) : -1;
     if (index < 0 && source)
       zip_source_free(source);
     zip_uint64_t at = static_cast<zip_uint64_t>(index);

@@ -21,6 +21,46 @@ typedef struct mopt_tensor {
   int64_t strides[MOPT_MAX_RANK];
 } mopt_tensor;
 
+/* Bits of one element as stored; 0 for types that reference functions do not know (strings). */
+static inline __attribute__((always_inline)) int32_t mopt_type_bits(int32_t type) {
+  switch (type) {
+  case MOPT_U2:
+  case MOPT_I2:
+    return 2;
+  case MOPT_U4:
+  case MOPT_I4:
+  case MOPT_F4E2M1:
+    return 4;
+  case MOPT_U8:
+  case MOPT_I8:
+  case MOPT_BOOL:
+  case MOPT_F8E4M3FN:
+  case MOPT_F8E4M3FNUZ:
+  case MOPT_F8E5M2:
+  case MOPT_F8E5M2FNUZ:
+  case MOPT_F8E8M0:
+    return 8;
+  case MOPT_U16:
+  case MOPT_I16:
+  case MOPT_F16:
+  case MOPT_BF16:
+    return 16;
+  case MOPT_F32:
+  case MOPT_I32:
+  case MOPT_U32:
+    return 32;
+  case MOPT_F64:
+  case MOPT_I64:
+  case MOPT_U64:
+  case MOPT_C64:
+    return 64;
+  case MOPT_C128:
+    return 128;
+  default:
+    return 0;
+  }
+}
+
 /* One attribute: integers and choices are int64_t[n], floats double[n], strings n bytes (several joined by '\n').
  * n is 0 for an attribute that is left out and has no default. */
 typedef struct mopt_attr {

@@ -30,7 +30,7 @@ public:
     merged = run > 1;
     k = constant(channels / group * run);
     n = constant(outputs / group);
-    m = elementCount(ArrayRef(yDims).drop_front().drop_back(), context);
+    m = DimExpr::product(ArrayRef(yDims).drop_front().drop_back(), context);
     int64_t taps = 1;
     for (int64_t size : op.getKernel())
       taps *= size;

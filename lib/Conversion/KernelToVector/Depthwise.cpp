@@ -24,8 +24,8 @@ public:
     channels = *yDims.back().asConstant();
     for (int64_t size : op.getKernel())
       taps *= size;
-    units = elementCount(ArrayRef(yDims).drop_back(2), context);
-    macs = work = elementCount(yDims, context) * taps;
+    units = DimExpr::product(ArrayRef(yDims).drop_back(2), context);
+    macs = work = DimExpr::product(yDims, context) * taps;
     yStrides = rowMajorStrides(yDims, context);
     xStrides = rowMajorStrides(xDims, context);
     for (auto [memref, map] : llvm::zip_equal(op.getExtras(), op.getExtraMaps())) {

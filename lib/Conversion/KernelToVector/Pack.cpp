@@ -21,8 +21,8 @@ public:
     k = dims[rank - 2];
     n = dims[rank - 1];
     panels = n.ceilDiv(Code::width);
-    units = elementCount(ArrayRef(dims).drop_back(2), op.getContext()) * panels;
-    work = elementCount(out.dims, op.getContext());
+    units = DimExpr::product(ArrayRef(dims).drop_back(2), op.getContext()) * panels;
+    work = DimExpr::product(out.dims, op.getContext());
     macs = DimExpr::constant(op.getContext(), 0);
     sizes = {panels};
     llvm::append_range(sizes, dims);

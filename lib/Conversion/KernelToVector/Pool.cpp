@@ -30,8 +30,8 @@ public:
     for (int64_t size : op.getKernel())
       taps *= size;
     // A row of the result; with channels first a plane, whose rows are short.
-    units = elementCount(channelsLast ? ArrayRef(y).drop_back(2) : ArrayRef(y).take_front(2), context);
-    work = elementCount(y, context) * taps;
+    units = DimExpr::product(channelsLast ? ArrayRef(y).drop_back(2) : ArrayRef(y).take_front(2), context);
+    work = DimExpr::product(y, context) * taps;
     macs = DimExpr::constant(context, 0);
     xStrides = rowMajorStrides(x, context);
     yStrides = rowMajorStrides(y, context);

@@ -59,11 +59,11 @@ public:
     y = plan.view(op.getOuts()[0]).dims;
     xStrides = rowMajorStrides(x, context);
     yStrides = rowMajorStrides(y, context);
-    units = elementCount(ArrayRef(y).drop_back(), context);
+    units = DimExpr::product(ArrayRef(y).drop_back(), context);
     int64_t taps = 1;
     for (double scale : op.getScales())
       taps *= scale != 0 && isLinear ? 2 : 1;
-    work = elementCount(y, context) * taps;
+    work = DimExpr::product(y, context) * taps;
     macs = DimExpr::constant(context, 0);
     for (auto [memref, map] : llvm::zip_equal(op.getExtras(), op.getExtraMaps())) {
       SmallVector<DimExpr> own = rowMajorStrides(plan.view(memref).dims, context);

@@ -35,7 +35,7 @@ RowNest::RowNest(kernel::RootOpInterface op, PlanView &plan, ArrayRef<int64_t> a
     tiles = line.size.ceilDiv(int64_t(vectors) * Code::width);
   }
   units = keptCount * tiles;
-  work = elementCount(plan.view(op.getInputs()[0]).dims, context);
+  work = DimExpr::product(plan.view(op.getInputs()[0]).dims, context);
   macs = DimExpr::constant(context, 0);
   sizes = {line.size, keptCount, runs, count, tiles};
   for (ArrayRef<Axis> list : {ArrayRef(kept), ArrayRef(reduced), ArrayRef(line)})

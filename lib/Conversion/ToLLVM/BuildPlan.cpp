@@ -197,9 +197,9 @@ private:
     SmallVector<DimExpr> sizes[2] = {dims(op.getSource()), dims(op.getResult())};
     if (llvm::is_contained(sizes[0], DimExpr()) || llvm::is_contained(sizes[1], DimExpr()))
       return op.emitError("MOPT-C006: has a buffer whose size has no name");
-    DimExpr counts[2] = {elementCount(sizes[0], op.getContext()), elementCount(sizes[1], op.getContext())};
+    DimExpr counts[2] = {DimExpr::product(sizes[0], op.getContext()), DimExpr::product(sizes[1], op.getContext())};
     if (!counts[0] || !counts[1])
-      return op.emitError("MOPT-C005: the number of its elements overflows 64 bits");
+      return op.emitError("MOPT-C005: the number of its elements does not fit in 64 bits, or its expression is too large");
     if (counts[0] == counts[1])
       return success();
     PlanCheck check;

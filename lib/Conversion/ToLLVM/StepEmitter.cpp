@@ -36,20 +36,20 @@ DimExpr unitsOf(kernel::ReferenceOp op, const BufferView &result, const OpRow *r
   case UnitKind::serial:
     return DimExpr::constant(context, 1);
   case UnitKind::elements:
-    return elementCount(dims, context);
+    return DimExpr::product(dims, context);
   case UnitKind::rows:
-    return elementCount(dims.drop_back(rank ? 1 : 0), context);
+    return DimExpr::product(dims.drop_back(rank ? 1 : 0), context);
   case UnitKind::planes:
-    return elementCount(dims.take_front(std::min<int64_t>(rank, 2)), context);
+    return DimExpr::product(dims.take_front(std::min<int64_t>(rank, 2)), context);
   case UnitKind::outer:
-    return elementCount(dims.take_front(std::min<int64_t>(rank, 1)), context);
+    return DimExpr::product(dims.take_front(std::min<int64_t>(rank, 1)), context);
   case UnitKind::before_axis:
-    return elementCount(dims.take_front(axis), context);
+    return DimExpr::product(dims.take_front(axis), context);
   case UnitKind::slices: {
     SmallVector<DimExpr> others(dims);
     if (axis < rank)
       others.erase(others.begin() + axis);
-    return elementCount(others, context);
+    return DimExpr::product(others, context);
   }
   }
   return DimExpr::constant(context, 1);
@@ -58,7 +58,7 @@ DimExpr unitsOf(kernel::ReferenceOp op, const BufferView &result, const OpRow *r
 /// Multiply-adds of a contraction, from the shapes of its operands; elements of the result for other ops.
 DimExpr workOf(kernel::ReferenceOp op, const BufferView &result, PlanView &plan) {
   MLIRContext *context = op.getContext();
-  DimExpr elements = elementCount(result.dims, context);
+  DimExpr elements = DimExpr::product(result.dims, context);
   StringRef name = op.getOp();
   if (name == "matmul" || name == "matmul_integer" || name == "qlinear_matmul") {
     BufferView a = plan.view(op.getInputs().front());
@@ -72,14 +72,15 @@ DimExpr workOf(kernel::ReferenceOp op, const BufferView &result, PlanView &plan)
   }
   if (name == "conv" || name == "conv_integer" || name == "qlinear_conv") {
     BufferView w = plan.view(op.getInputs()[name == "qlinear_conv" ? 3 : 1]);
-    return w.dims.empty() ? elements : elements * elementCount(ArrayRef(w.dims).drop_front(), context);
+    return w.dims.empty() ? elements : elements * DimExpr::product(ArrayRef(w.dims).drop_front(), context);
   }
   if (name == "conv_transpose") {
     BufferView x = plan.view(op.getInputs()[0]), w = plan.view(op.getInputs()[1]);
-    return w.dims.empty() ? elements : elementCount(x.dims, context) * elementCount(ArrayRef(w.dims).drop_front(), context);
+    return w.dims.empty() ? elements
+                          : DimExpr::product(x.dims, context) * DimExpr::product(ArrayRef(w.dims).drop_front(), context);
   }
   if (name.contains("pool") || name.contains("reduce") || name.contains("norm") || name.contains("softmax"))
-    return elementCount(plan.view(op.getInputs().front()).dims, context);
+    return DimExpr::product(plan.view(op.getInputs().front()).dims, context);
   return elements;
 }
 
@@ -88,13 +89,6 @@ DimExpr workOf(kernel::ReferenceOp op, const BufferView &result, PlanView &plan)
 int64_t guess(DimExpr size) {
   return size ? size.evaluate([](StringRef) { return std::optional<int64_t>(guessedSize); }).value_or(guessedSize)
               : guessedSize;
-}
-
-DimExpr elementCount(ArrayRef<DimExpr> dims, MLIRContext *context) {
-  DimExpr p = DimExpr::constant(context, 1);
-  for (DimExpr dim : dims)
-    p = p * dim;
-  return p;
 }
 
 StepEmitter::StepEmitter(ModuleOp code, PlanView &plan, const Schedule &schedule)
@@ -206,7 +200,7 @@ FailureOr<StepCode> StepEmitter::emit(GroupOp group) {
     step.name = reference.getOp().str();
   } else {
     units = KernelBody::loopUnits(loop, plan);
-    work = elementCount(result.dims, context);
+    work = DimExpr::product(result.dims, context);
     step.macs = DimExpr::constant(context, 0);
     for (auto scalar : loop.getBody()->getOps<kernel::ScalarOp>())
       step.name += (step.name.empty() ? "" : "+") + scalar.getOp().str();
@@ -215,7 +209,7 @@ FailureOr<StepCode> StepEmitter::emit(GroupOp group) {
   }
   for (OpOperand &operand : root->getOpOperands()) {
     BufferView view = plan.view(operand.get());
-    bytes = bytes + (elementCount(view.dims, context) * storedBits(view.element)).ceilDiv(8);
+    bytes = bytes + (DimExpr::product(view.dims, context) * storedBits(view.element)).ceilDiv(8);
   }
   if (!units || !work || !bytes || (own && llvm::is_contained(own->sizes, DimExpr()))) {
     root->emitError("MOPT-C005: the size of its work overflows 64 bits");

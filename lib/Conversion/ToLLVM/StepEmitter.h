@@ -26,9 +26,6 @@ struct PlanView {
   virtual int64_t symbolOf(DimExpr size) = 0;
 };
 
-/// Number of elements of a tensor with these sizes; null on overflow.
-DimExpr elementCount(ArrayRef<DimExpr> dims, MLIRContext *context);
-
 /// The value of a size where work must be guessed at compile time: symbols count as 16.
 int64_t guess(DimExpr size);
 

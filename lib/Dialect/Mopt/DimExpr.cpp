@@ -312,6 +312,26 @@ DimExpr DimExpr::broadcast(DimExpr a, DimExpr b) {
   return textLess(a, b) ? call(DimKind::Bcast, a, b) : call(DimKind::Bcast, b, a);
 }
 
+unsigned DimExpr::weight(unsigned limit) const {
+  if (!impl)
+    return 0;
+  unsigned total = 1;
+  for (Attribute a : attr().getArgs()) {
+    if (total > limit)
+      break;
+    total += DimExpr(dyn_cast<DimAttr>(a)).weight(limit - total);
+  }
+  return total;
+}
+
+DimExpr DimExpr::product(ArrayRef<DimExpr> dims, MLIRContext *context) {
+  constexpr unsigned limit = 4096; // of terms
+  DimExpr result = constant(context, 1);
+  for (DimExpr dim : dims)
+    result = result.weight(limit) * dim.weight(limit) > limit ? DimExpr() : result * dim;
+  return result;
+}
+
 static std::optional<int64_t> apply(DimKind kind, int64_t a, int64_t b) {
   switch (kind) {
   case DimKind::FloorDiv:

@@ -15,6 +15,15 @@ void MoptDialect::addElementwiseOps() {
       >();
 }
 
+/// Slopes broadcast to x, which keeps its sizes: ONNX's unidirectional broadcasting. Axes of size 1 may stand in front of those
+/// of x; onnxruntime and ONNX's reference implementation give them to the result.
+static LogicalResult broadcastSlope(Rule &rule, Dims &x, ArrayRef<DimExpr> slope) {
+  ArrayRef<DimExpr> front = slope.drop_back(std::min(slope.size(), x.size()));
+  if (llvm::all_of(front, [](DimExpr dim) { return dim.isConstant(1); }))
+    x.insert(x.begin(), front.begin(), front.end());
+  return rule.broadcast(x, slope, /*oneWay=*/true);
+}
+
 LogicalResult inferElementwise(Operation *op, ShapeContext &context, SmallVectorImpl<Type> &types) {
   Rule rule(op, context);
   const OpRow *row = findOp(op);
@@ -27,7 +36,7 @@ LogicalResult inferElementwise(Operation *op, ShapeContext &context, SmallVector
       return failure();
     if (i == 0)
       out = dims;
-    else if (failed(rule.broadcast(out, dims, /*oneWay=*/isa<PReluOp>(op))))
+    else if (failed(isa<PReluOp>(op) ? broadcastSlope(rule, out, dims) : rule.broadcast(out, dims)))
       return failure();
     // The condition of `where` has a type of its own, and ONNX lets the exponent of `pow` have one.
     if (!(isa<WhereOp>(op) && i == 0) && !(isa<PowOp>(op) && i == 1))

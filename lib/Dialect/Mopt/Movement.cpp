@@ -64,19 +64,19 @@ LogicalResult ReshapeOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type>
     others.push_back(out.back());
   }
   MLIRContext *mlir = context.getContext();
-  DimExpr total = product(data, mlir);
+  DimExpr total = DimExpr::product(data, mlir);
   if (inferred && !complete) {
     out[*inferred] = context.newSymbol();
   } else if (inferred) {
     if (anyZero)
       return rule.fail("MOPT-S014", "-1 has no meaning beside a size of 0 in the shape " + text(*values));
     out[*inferred] = quotient(data, others, mlir);
-    auto have = total.asConstant(), part = product(others, mlir).asConstant();
+    auto have = total.asConstant(), part = DimExpr::product(others, mlir).asConstant();
     if (have && part && *have % *part)
       return rule.fail("MOPT-S014", Twine(*have) + " elements do not divide into the shape " + text(*values));
-  } else if (complete && !mayBeEqual(total, product(out, mlir))) {
+  } else if (complete && !mayBeEqual(total, DimExpr::product(out, mlir))) {
     return rule.fail("MOPT-S014", "the input " + text(data) + " has " + total.str() + " elements, the shape " + text(out) +
-                                      " has " + product(out, mlir).str());
+                                      " has " + DimExpr::product(out, mlir).str());
   }
   return rule.result(out, rule.element(0), types);
 }
@@ -92,7 +92,8 @@ LogicalResult FlattenOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type>
   axis += axis < 0 ? rank : 0;
   ArrayRef<DimExpr> all(data);
   MLIRContext *mlir = context.getContext();
-  return rule.result({product(all.take_front(axis), mlir), product(all.drop_front(axis), mlir)}, rule.element(0), types);
+  return rule.result({DimExpr::product(all.take_front(axis), mlir), DimExpr::product(all.drop_front(axis), mlir)},
+                     rule.element(0), types);
 }
 
 LogicalResult SqueezeOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> &types) {
@@ -269,12 +270,12 @@ static DimExpr sliced(Rule &rule, DimExpr dim, DimExpr start, DimExpr end, DimEx
       length = clampToZero(dim - start);
     return clampToZero(length).ceilDiv(*stride);
   }
-  // Backwards: the first index is at most dim - 1, the end at least -1.
+  // Backwards: ONNX holds the first index between 0 and dim - 1 (numpy lets it be -1), the end between -1 and dim - 1.
   DimExpr last = dim - 1;
-  DimExpr from = isLarge(start)          ? last
-                 : isSmall(start)        ? zero - 1
-                 : startSign == negative ? dim + start
-                                         : atMost(start, last);
+  DimExpr from = isLarge(start) || start.isConstant(-1) ? last
+                 : isSmall(start)                       ? atMost(zero, last)
+                 : startSign == negative                ? atMost(clampToZero(dim + start), last)
+                                                        : atMost(start, last);
   DimExpr to = isSmall(end)          ? zero - 1
                : isLarge(end)        ? last
                : endSign == negative ? clampToZero(dim + end + 1) - 1
@@ -360,8 +361,16 @@ LogicalResult PadOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> &ty
     if (auto value = dim.asConstant(); value && *value < 0)
       return rule.fail("MOPT-S012",
                        "axis " + Twine(axis) + ": the padding cuts more than its " + before.str() + " elements");
-    if (before.isConstant(0) && getMode() != "constant" && !dim.isConstant(0))
-      return rule.fail("MOPT-S012", "axis " + Twine(axis) + " is empty and has nothing to pad with in mode " + getMode());
+    if (getMode() == "constant" || dim.isConstant(0))
+      continue;
+    auto size = before.asConstant();
+    int64_t rest = size.value_or(1);
+    for (DimExpr amount : {begin, end})
+      if (int64_t value = amount.asConstant().value_or(0); value < 0)
+        rest = value < -rest ? 0 : rest + value;
+    if (size && rest == 0)
+      return rule.fail("MOPT-S012", "axis " + Twine(axis) + ": the padding leaves none of its " + Twine(*size) +
+                                        " elements to pad with in mode " + getMode());
   }
   return rule.result(data, rule.element(0), types);
 }

@@ -97,11 +97,16 @@ LogicalResult GroupNormOp::inferTypes(ShapeContext &context, SmallVectorImpl<Typ
   if (auto channels = x[1].asConstant(); channels && *channels % groups)
     return rule.fail("MOPT-S013", Twine(*channels) + " channels do not divide into " + Twine(groups) + " groups");
   DimExpr scales = getScalePerGroup() ? rule.constant(groups) : x[1];
-  for (unsigned i = 1; i <= 2; ++i)
-    if (failed(rule.vectorOf(i, scales,
-                             getScalePerGroup() ? "elements of scale and bias and groups"
-                                                : "elements of scale and bias and channels")))
+  for (unsigned i = 1; i <= 2; ++i) {
+    Dims dims;
+    if (failed(rule.sizes(i, dims, 1)))
       return failure();
+    // One element serves all: ONNX says a vector, but the function that defines the operator broadcasts.
+    if (!dims[0].isConstant(1) && failed(rule.equal(dims[0], scales,
+                                                    getScalePerGroup() ? "elements of scale and bias and groups"
+                                                                       : "elements of scale and bias and channels")))
+      return failure();
+  }
   return rule.imageResult(getChannelsLast(), x, rule.element(0), types);
 }
 

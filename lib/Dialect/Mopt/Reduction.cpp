@@ -29,6 +29,9 @@ static Dims reduced(Rule &rule, ArrayRef<DimExpr> x, ArrayRef<int64_t> axes, boo
   return out;
 }
 
+/// The axis of a scalar: it counts as one element along one axis, as in numpy.
+static LogicalResult scalarAxis(Rule &rule, int64_t axis) { return rule.axis(axis, 1); }
+
 LogicalResult ReduceOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> &types) {
   Rule rule(*this, context);
   Dims x;
@@ -51,6 +54,12 @@ LogicalResult ReduceOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> 
     }
     axes = *values;
   }
+  if (x.empty()) {
+    for (int64_t axis : axes)
+      if (failed(scalarAxis(rule, axis)))
+        return failure();
+    return rule.result({}, rule.element(0), types);
+  }
   if (failed(rule.axes(axes, x.size())))
     return failure();
   if (axes.empty() && !getNoopWithEmptyAxes())
@@ -62,10 +71,10 @@ LogicalResult ArgReduceOp::inferTypes(ShapeContext &context, SmallVectorImpl<Typ
   Rule rule(*this, context);
   Dims x;
   int64_t axis = getAxis();
-  if (failed(rule.sizesAtLeast(0, x, 1)) || failed(rule.axis(axis, x.size())) ||
+  if (failed(rule.sizes(0, x)) || failed(x.empty() ? scalarAxis(rule, axis) : rule.axis(axis, x.size())) ||
       failed(rule.flag(getKeepdims(), "keepdims")) || failed(rule.flag(getSelectLastIndex(), "select_last_index")))
     return failure();
-  if (x[axis].isConstant(0))
+  if (!x.empty() && x[axis].isConstant(0))
     return rule.fail("MOPT-S010", "axis " + Twine(axis) + " is empty, expected at least one element to choose from");
   return rule.result(reduced(rule, x, {axis}, getKeepdims()), IntegerType::get(context.getContext(), 64), types);
 }

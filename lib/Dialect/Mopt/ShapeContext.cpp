@@ -351,7 +351,7 @@ ValueReader::Values ValueReader::slice(SliceOp op) {
     cut[axis] = true;
     int64_t size = shape[axis], low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
     auto clamp = [&](int64_t v) { return std::min(std::max(v < 0 ? v + size : v, low), high); };
-    int64_t from = clamp((*starts)[i]), to = clamp((*ends)[i]);
+    int64_t from = std::min(std::max<int64_t>(clamp((*starts)[i]), 0), high), to = clamp((*ends)[i]);
     lengths[axis] = std::max<int64_t>(0, step > 0 ? (to - from + step - 1) / step : (from - to - step - 1) / -step);
     first += from * strides[axis];
     strides[axis] *= step;
@@ -473,7 +473,7 @@ ValueReader::Values ValueReader::dispatch(Operation *op, Value result) {
       .Case<SizeOp>([&](SizeOp op) -> Values {
         if (!atLeast(1) || !tensorOf(op->getOperand(0)))
           return std::nullopt;
-        return Dims{product(dimsOf(op->getOperand(0)), context.getContext())};
+        return Dims{DimExpr::product(dimsOf(op->getOperand(0)), context.getContext())};
       })
       .Case<GroupOp>([&](GroupOp group) -> Values {
         Region &body = group.getBody();
@@ -511,7 +511,7 @@ std::optional<SmallVector<DimExpr>> ShapeContext::compute(Value value, unsigned 
   auto values = ValueReader(*this, depth).read(value);
   if (values)
     for (DimExpr &e : *values)
-      if (weightOf(e, maxWeight) > maxWeight)
+      if (e.weight(maxWeight) > maxWeight)
         e = {};
   cache[value] = values; // also where the depth limit cut it: a second way through the same definitions costs too much
   return values;

@@ -57,30 +57,6 @@ bool mayBeEqual(DimExpr a, DimExpr b) {
   return !isNonNegative(difference - 1) && !isNonNegative(b - a - 1);
 }
 
-unsigned weightOf(DimExpr dim, unsigned limit) {
-  if (!dim)
-    return 0;
-  unsigned total = 1;
-  for (Attribute a : dim.attr().getArgs()) {
-    if (total > limit)
-      break;
-    total += weightOf(DimExpr(dyn_cast<DimAttr>(a)), limit - total);
-  }
-  return total;
-}
-
-DimExpr times(DimExpr a, DimExpr b) {
-  constexpr unsigned limit = 4096;
-  return weightOf(a, limit) * weightOf(b, limit) > limit ? DimExpr() : a * b;
-}
-
-DimExpr product(ArrayRef<DimExpr> dims, MLIRContext *context) {
-  DimExpr result = DimExpr::constant(context, 1);
-  for (DimExpr dim : dims)
-    result = times(result, dim);
-  return result;
-}
-
 DimExpr quotient(ArrayRef<DimExpr> numerators, ArrayRef<DimExpr> denominators, MLIRContext *context) {
   Dims over(numerators), under;
   for (DimExpr dim : denominators) {
@@ -90,7 +66,7 @@ DimExpr quotient(ArrayRef<DimExpr> numerators, ArrayRef<DimExpr> denominators, M
     else
       under.push_back(dim);
   }
-  return product(over, context).floorDiv(product(under, context));
+  return DimExpr::product(over, context).floorDiv(DimExpr::product(under, context));
 }
 
 std::string text(ArrayRef<DimExpr> dims) {
@@ -244,7 +220,7 @@ LogicalResult Rule::result(ArrayRef<DimExpr> dims, Type element, Types &types) {
   for (DimExpr dim : dims) {
     if (!dim)
       return fail("MOPT-S002", "a size of the result does not fit in 64 bits, or its expression is too large");
-    if (weightOf(dim, maxWeight) > maxWeight)
+    if (dim.weight(maxWeight) > maxWeight)
       return fail("MOPT-S002", "the expression of a size has more than " + Twine(maxWeight) + " terms");
     if (auto value = dim.asConstant(); value && *value < 0)
       return fail("MOPT-S002", "a size of the result is negative: " + text(dims));

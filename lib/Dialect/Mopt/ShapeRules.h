@@ -22,14 +22,10 @@ inline bool isAtMost(DimExpr a, DimExpr b) { return isNonNegative(b - a); }
 DimExpr clampToZero(DimExpr dim);
 /// False where a and b differ whatever the symbols are.
 bool mayBeEqual(DimExpr a, DimExpr b);
-/// Nodes of the expression, counted up to a little over `limit`. Rules stop at `maxWeight`: a model of a few nodes can ask
-/// for sizes with more terms than fit in memory.
-unsigned weightOf(DimExpr dim, unsigned limit);
+/// Weight of a size at which rules stop.
 constexpr unsigned maxWeight = 256;
 /// a * b; null where the expression would be too large.
-DimExpr times(DimExpr a, DimExpr b);
-/// The product of sizes.
-DimExpr product(ArrayRef<DimExpr> dims, MLIRContext *context);
+inline DimExpr times(DimExpr a, DimExpr b) { return a && b ? DimExpr::product({a, b}, a.context()) : DimExpr(); }
 /// numerators / denominators; common factors are taken out first, so that what divides exactly has an exact form.
 DimExpr quotient(ArrayRef<DimExpr> numerators, ArrayRef<DimExpr> denominators, MLIRContext *context);
 /// "[2, s, 3]", for messages.

@@ -51,6 +51,37 @@ func.func @result(%a: tensor<2xf32>) {
 
 // -----
 
+// Axes of size 1 in front of the slope are axes of the result, as onnxruntime and ONNX's reference implementation have them.
+// CHECK-LABEL: func @long_slope
+// CHECK: mopt.prelu {{.*}} -> tensor<1x1x2x3xf32>
+// CHECK: mopt.prelu {{.*}} -> tensor<1x?xf32, #mopt.dims<[1, n]>>
+// CHECK: mopt.prelu {{.*}} -> tensor<1x1xf32>
+func.func @long_slope(%a: tensor<2x3xf32>, %n: tensor<?xf32, #mopt.dims<[n]>>, %s: tensor<f32>, %b: tensor<1x1x2x1xf32>, %c: tensor<1x1xf32>) {
+  %0 = mopt.prelu %a, %b : (tensor<2x3xf32>, tensor<1x1x2x1xf32>) -> tensor<?x?x?x?xf32>
+  %1 = mopt.prelu %n, %c : (tensor<?xf32, #mopt.dims<[n]>>, tensor<1x1xf32>) -> tensor<?x?xf32>
+  %2 = mopt.prelu %s, %c : (tensor<f32>, tensor<1x1xf32>) -> tensor<?x?xf32>
+  return
+}
+
+// -----
+
+func.func @long_slope_sizes(%a: tensor<2x3xf32>, %b: tensor<1x2x2xf32>) {
+  // expected-error@+1 {{MOPT-S001: mopt.prelu: sizes [1, 2, 2] cannot be broadcast to [1, 2, 3]}}
+  %0 = mopt.prelu %a, %b : (tensor<2x3xf32>, tensor<1x2x2xf32>) -> tensor<?x?x?xf32>
+  return
+}
+
+// -----
+
+// ONNX's result has the size of x, so a front axis has to be 1.
+func.func @slope_symbol(%a: tensor<2x3xf32>, %b: tensor<?x2x3xf32, #mopt.dims<[k, 2, 3]>>) {
+  // expected-error@+1 {{MOPT-S001: mopt.prelu: sizes [k, 2, 3] cannot be broadcast to [2, 3]}}
+  %0 = mopt.prelu %a, %b : (tensor<2x3xf32>, tensor<?x2x3xf32, #mopt.dims<[k, 2, 3]>>) -> tensor<?x?x?xf32>
+  return
+}
+
+// -----
+
 func.func @slope(%a: tensor<2x3xf32>, %b: tensor<4x1x1xf32>) {
   // expected-error@+1 {{MOPT-S001: mopt.prelu: sizes [4, 1, 1] cannot be broadcast to [2, 3]}}
   %0 = mopt.prelu %a, %b : (tensor<2x3xf32>, tensor<4x1x1xf32>) -> tensor<2x3xf32>

@@ -69,6 +69,26 @@ func.func @expand(%x: tensor<?x1xf32, #mopt.dims<[b, 1]>>) {
 
 // -----
 
+// Backwards from before the first element: ONNX holds the start at 0.
+// CHECK-LABEL: func @slice_back
+// CHECK: mopt.slice {{.*}} -> tensor<1xf32>
+// CHECK: mopt.slice {{.*}} -> tensor<1xf32>
+// CHECK: mopt.slice {{.*}} -> tensor<?xf32, #mopt.dims<[max(0, min(b - 1, max(0, b - 4)) + 1)]>>
+// CHECK: mopt.slice {{.*}} -> tensor<0xf32>
+func.func @slice_back(%x: tensor<3xf32>, %b: tensor<?xf32, #mopt.dims<[b]>>, %e: tensor<0xf32>) {
+  %n = mopt.none : none
+  %minus1 = mopt.constant {value = dense<-1> : tensor<1xi64>} : tensor<1xi64>
+  %minus4 = mopt.constant {value = dense<-4> : tensor<1xi64>} : tensor<1xi64>
+  %low = mopt.constant {value = dense<-9223372036854775808> : tensor<1xi64>} : tensor<1xi64>
+  %0 = mopt.slice %x, %minus4, %low, %n, %minus1 : (tensor<3xf32>, tensor<1xi64>, tensor<1xi64>, none, tensor<1xi64>) -> tensor<?xf32>
+  %1 = mopt.slice %x, %low, %low, %n, %minus1 : (tensor<3xf32>, tensor<1xi64>, tensor<1xi64>, none, tensor<1xi64>) -> tensor<?xf32>
+  %2 = mopt.slice %b, %minus4, %low, %n, %minus1 : (tensor<?xf32, #mopt.dims<[b]>>, tensor<1xi64>, tensor<1xi64>, none, tensor<1xi64>) -> tensor<?xf32>
+  %3 = mopt.slice %e, %minus4, %low, %n, %minus1 : (tensor<0xf32>, tensor<1xi64>, tensor<1xi64>, none, tensor<1xi64>) -> tensor<?xf32>
+  return
+}
+
+// -----
+
 // CHECK-LABEL: func @slice
 // CHECK: mopt.slice {{.*}} -> tensor<?x3xf32, #mopt.dims<[b, 3]>>
 // CHECK: mopt.slice {{.*}} -> tensor<?x8xf32, #mopt.dims<[max(0, b - 1), 8]>>
@@ -169,6 +189,30 @@ func.func @elements(%x: tensor<2x3xf32>) {
   %s = mopt.constant {value = dense<[4, -1]> : tensor<2xi64>} : tensor<2xi64>
   // expected-error@+1 {{MOPT-S014: mopt.reshape: 6 elements do not divide into the shape [4, -1]}}
   %0 = mopt.reshape %x, %s : (tensor<2x3xf32>, tensor<2xi64>) -> tensor<?x?xf32>
+  return
+}
+
+// -----
+
+// All may be cut away, and more than all, where a constant stands for the rest.
+// CHECK-LABEL: func @pad_rest
+// CHECK-COUNT-2: mopt.pad {{.*}} -> tensor<2xf32>
+func.func @pad_rest(%x: tensor<3xf32>) {
+  %n = mopt.none : none
+  %all = mopt.constant {value = dense<[-3, 2]> : tensor<2xi64>} : tensor<2xi64>
+  %more = mopt.constant {value = dense<[4, -5]> : tensor<2xi64>} : tensor<2xi64>
+  %0 = mopt.pad %x, %all, %n, %n : (tensor<3xf32>, tensor<2xi64>, none, none) -> tensor<?xf32>
+  %1 = mopt.pad %x, %more, %n, %n : (tensor<3xf32>, tensor<2xi64>, none, none) -> tensor<?xf32>
+  return
+}
+
+// -----
+
+func.func @pad_nothing(%x: tensor<3xf32>) {
+  %n = mopt.none : none
+  %p = mopt.constant {value = dense<[-9223372036854775808, 9223372036854775807]> : tensor<2xi64>} : tensor<2xi64>
+  // expected-error@+1 {{MOPT-S012: mopt.pad: axis 0: the padding leaves none of its 3 elements to pad with in mode edge}}
+  %0 = mopt.pad %x, %p, %n, %n {mode = "edge"} : (tensor<3xf32>, tensor<2xi64>, none, none) -> tensor<?xf32>
   return
 }
 

@@ -34,6 +34,24 @@ func.func @groups(%x: tensor<2x4x8xf32>, %c: tensor<4xf32>) {
 
 // -----
 
+// CHECK-LABEL: func @one_scale
+// CHECK-COUNT-2: mopt.group_norm {{.*}} -> tensor<2x4x8xf32>
+func.func @one_scale(%x: tensor<2x4x8xf32>, %c: tensor<4xf32>, %one: tensor<1xf32>) {
+  %0 = mopt.group_norm %x, %one, %c {num_groups = 2 : i64} : (tensor<2x4x8xf32>, tensor<1xf32>, tensor<4xf32>) -> tensor<?x?x?xf32>
+  %1 = mopt.group_norm %x, %c, %one {num_groups = 4 : i64, scale_per_group = 1 : i64} : (tensor<2x4x8xf32>, tensor<4xf32>, tensor<1xf32>) -> tensor<?x?x?xf32>
+  return
+}
+
+// -----
+
+func.func @group_scale(%x: tensor<2x4x8xf32>, %c: tensor<2xf32>) {
+  // expected-error@+1 {{MOPT-S010: mopt.group_norm: elements of scale and bias and channels have to be equal, found 2 and 4}}
+  %0 = mopt.group_norm %x, %c, %c {num_groups = 2 : i64} : (tensor<2x4x8xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<2x4x8xf32>
+  return
+}
+
+// -----
+
 func.func @scale(%x: tensor<2x4x8xf32>, %c: tensor<4xf32>) {
   %n = mopt.none : none
   // expected-error@+1 {{MOPT-S001: mopt.layer_norm: sizes [4] cannot be broadcast to [2, 4, 8]}}

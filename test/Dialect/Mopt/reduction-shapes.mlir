@@ -19,6 +19,38 @@ func.func @reduce(%x: tensor<?x3x4xf32, #mopt.dims<[b, 3, 4]>>) {
 
 // -----
 
+// A scalar has one element along one axis, as in numpy; no axis is kept.
+// CHECK-LABEL: func @scalar
+// CHECK: mopt.arg_reduce {{.*}} -> tensor<i64>
+// CHECK: mopt.arg_reduce {{.*}} -> tensor<i64>
+// CHECK: mopt.reduce {{.*}} -> tensor<f32>
+func.func @scalar(%x: tensor<f32>) {
+  %axes = mopt.constant {value = dense<-1> : tensor<1xi64>} : tensor<1xi64>
+  %0 = mopt.arg_reduce %x : (tensor<f32>) -> tensor<i64>
+  %1 = mopt.arg_reduce %x {kind = "min", axis = -1 : i64, keepdims = 0 : i64} : (tensor<f32>) -> tensor<i64>
+  %2 = mopt.reduce %x, %axes : (tensor<f32>, tensor<1xi64>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @scalar_axis(%x: tensor<f32>) {
+  // expected-error@+1 {{MOPT-S006: mopt.arg_reduce: axis 1 is outside}}
+  %0 = mopt.arg_reduce %x {axis = 1 : i64} : (tensor<f32>) -> tensor<i64>
+  return
+}
+
+// -----
+
+func.func @scalar_axes(%x: tensor<f32>) {
+  %axes = mopt.constant {value = dense<[0, 1]> : tensor<2xi64>} : tensor<2xi64>
+  // expected-error@+1 {{MOPT-S006: mopt.reduce: axis 1 is outside}}
+  %0 = mopt.reduce %x, %axes : (tensor<f32>, tensor<2xi64>) -> tensor<f32>
+  return
+}
+
+// -----
+
 // A last window of a ceiled pool that would start in the padding is dropped.
 // CHECK-LABEL: func @ceil
 // CHECK: mopt.average_pool {{.*}} -> tensor<1x1x1xf32>

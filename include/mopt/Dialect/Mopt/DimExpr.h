@@ -57,6 +57,11 @@ public:
   static DimExpr max(DimExpr a, DimExpr b);
   /// Size of an axis after broadcasting a with b. Null for two different numbers, neither of them 1.
   static DimExpr broadcast(DimExpr a, DimExpr b);
+  /// The product of sizes: the number of elements. Null also where it would have more terms than anything can need: a model
+  /// of a few nodes can ask for more than fit in memory.
+  static DimExpr product(llvm::ArrayRef<DimExpr> dims, mlir::MLIRContext *context);
+  /// Nodes of the expression, counted up to a little over `limit`.
+  unsigned weight(unsigned limit) const;
 
   /// Value for given symbol values; nothing on overflow, division by zero, a failed broadcast or an unknown symbol.
   std::optional<int64_t> evaluate(llvm::function_ref<std::optional<int64_t>(llvm::StringRef)> valueOf) const;

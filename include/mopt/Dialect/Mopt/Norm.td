@@ -35,7 +35,7 @@ def Mopt_RMSNormOp : Mopt_Norm<"rms_norm"> {
   let arguments = (ins T_Float:$x, T_Float:$scale, Int<-1>:$axis, Flt<"1e-05f">:$epsilon, Int<1>:$stash_type);
   let results = (outs T_Float:$y);
 }
-/// `scale_per_group`: opset 18 to 20 has one scale and bias per group, later opsets one per channel.
+/// `scale_per_group`: opset 18 to 20 has one scale and bias per group, later opsets one per channel. One element serves all.
 def Mopt_GroupNormOp : Mopt_Norm<"group_norm"> {
   let onnx = [Onnx<"GroupNormalization", 18, 20, [], ["scale_per_group=1"]>, Onnx<"GroupNormalization", 21>];
   let units = Outer;
