@@ -132,6 +132,7 @@ private:
       bytes = ArrayRef<uint8_t>(plan.owned.back()).take_front(*expected);
     }
     llvm::XXH128_hash_t hash = llvm::xxh3_128bits(*bytes);
+    weight.getContext()->getOrLoadDialect<MoptDialect>()->getWeightStore().release(*bytes);
     auto [it, isNew] = placed.insert({{{hash.low64, hash.high64}, bytes->size()}, plan.weightBytes});
     if (isNew) {
       plan.weights.push_back({plan.weightBytes, *bytes});
