@@ -74,6 +74,10 @@ private:
   bool noDeclarations();
   bool emit(EmitKind kind, SmallVectorImpl<char> &out);
   bool noUndefined(StringRef object);
+  void progress(StringRef stage, uint64_t done, uint64_t total) const {
+    if (options.progress)
+      options.progress(stage, std::min(done, total), total);
+  }
 
   Module &module;
   const TargetSpec &spec;
@@ -202,7 +206,14 @@ void Emitter::optimize() {
   ModuleAnalysisManager mam;
   PipelineTuningOptions tuning;
   tuning.LoopUnrolling = tuning.LoopInterleaving = options.unroll;
-  PassBuilder builder(machine.get(), tuning);
+  // Two passes that a function meets once each: in its first half, simplification, and in its second.
+  PassInstrumentationCallbacks callbacks;
+  uint64_t passed = 0, functions = count_if(module, [](const Function &f) { return !f.isDeclaration(); });
+  callbacks.registerAfterPassCallback([&](StringRef pass, Any ir, const PreservedAnalyses &) {
+    if (any_cast<const Function *>(&ir) && (pass == "TailCallElimPass" || pass == "LoopVectorizePass"))
+      progress("optimize", ++passed / 2, functions);
+  });
+  PassBuilder builder(machine.get(), tuning, std::nullopt, &callbacks);
   // First registration wins: no function of the C library is known, so no loop becomes a call of memset.
   TargetLibraryInfoImpl library(module.getTargetTriple());
   library.disableAllFunctions();
@@ -216,6 +227,20 @@ void Emitter::optimize() {
                                                    : builder.buildPerModuleDefaultPipeline(levelOf(options.optLevel));
   passes.run(module, mam);
 }
+
+/// Counts the functions that have been emitted.
+struct Counter final : FunctionPass {
+  static char ID;
+  explicit Counter(std::function<void()> count) : FunctionPass(ID), count(std::move(count)) {}
+  StringRef getPassName() const override { return "progress"; }
+  void getAnalysisUsage(AnalysisUsage &usage) const override { usage.setPreservesAll(); }
+  bool runOnFunction(Function &) override {
+    count();
+    return false;
+  }
+  std::function<void()> count;
+};
+char Counter::ID = 0;
 
 bool Emitter::noDeclarations() {
   std::string names;
@@ -241,6 +266,8 @@ bool Emitter::emit(EmitKind kind, SmallVectorImpl<char> &out) {
   if (machine->addPassesToEmitFile(passes, os, nullptr,
                                    kind == EmitKind::object ? CodeGenFileType::ObjectFile : CodeGenFileType::AssemblyFile))
     return fail("MOPT-P104", "no object emission for " + spec.triple);
+  uint64_t emitted = 0;
+  passes.add(new Counter([&] { progress("emit", ++emitted, stats.functions); }));
   passes.run(module);
   if (!reported.empty())
     return fail("MOPT-P104", reported);
@@ -289,7 +316,7 @@ bool Emitter::run(EmitKind kind, SmallVectorImpl<char> &out) {
 
   start = now();
   if (options.optLevel)
-    specialize(module, own, *machine);
+    specialize(module, own, *machine, [&](uint64_t done) { progress("specialize", done, own.size()); });
   stats.specializeMs = now() - start;
   optimize();
   dropUnusedMemoryFunctions(module);

@@ -3,6 +3,8 @@
 #define MOPT_LIB_CODEGEN_SPECIALIZE_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include <cstdint>
 
 namespace llvm {
 class Function;
@@ -12,8 +14,10 @@ class TargetMachine;
 
 namespace mopt {
 
-/// Inlines what is marked alwaysinline into `roots`, one level at a time from the top, folding in between.
-void specialize(llvm::Module &module, llvm::ArrayRef<llvm::Function *> roots, llvm::TargetMachine &machine);
+/// Inlines what is marked alwaysinline into `roots`, one level at a time from the top, folding in between. `progress` is
+/// told the number of roots that are done.
+void specialize(llvm::Module &module, llvm::ArrayRef<llvm::Function *> roots, llvm::TargetMachine &machine,
+                llvm::function_ref<void(uint64_t done)> progress);
 
 } // namespace mopt
 #endif

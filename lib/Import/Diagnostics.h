@@ -42,6 +42,7 @@ enum class Diag : unsigned {
   DeclaredShape = 30,
   IgnoredContent = 31,
   BadModuleFile = 32,
+  UnknownRank = 33,
 };
 std::string diagCode(Diag diag);
 StringRef diagAdvice(Diag diag);

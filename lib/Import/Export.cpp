@@ -93,8 +93,11 @@ LogicalResult exportOnnx(ModuleOp module, StringRef path, const ExportOptions &o
   bool external = total > static_cast<uint64_t>(std::max<int64_t>(options.singleFileBytes, 0));
   SmallString<128> dataPath(path);
   llvm::sys::path::replace_extension(dataPath, "data");
-  OutputFile file(path, location), data(dataPath, location);
-  if (failed(file.open()) || (external && failed(data.open())))
+  if (external && failed(OutputStream::checkBeside(path, dataPath, location)))
+    return failure();
+  const WeightStore &store = module.getContext()->getOrLoadDialect<MoptDialect>()->getWeightStore();
+  OutputStream file(path, location), data(dataPath, location);
+  if (failed(file.opened()) || (external && failed(data.opened())))
     return failure();
   uint64_t end = 0, initializers = 0;
   for (auto [weight, entry] : llvm::zip(weights, writer.initializers())) {
@@ -108,8 +111,8 @@ LogicalResult exportOnnx(ModuleOp module, StringRef path, const ExportOptions &o
     constexpr size_t smallest = 1024; // shapes and scalars stay readable without the other file
     if (external && weight.bytes.size() > smallest) {
       uint64_t start = (end + externalAlignment - 1) / externalAlignment * externalAlignment;
-      data.stream().write_zeros(static_cast<unsigned>(start - end));
-      data.stream().write(reinterpret_cast<const char *>(weight.bytes.data()), weight.bytes.size());
+      data.write_zeros(static_cast<unsigned>(start - end));
+      data.writeWeight(weight.bytes, store);
       end = start + weight.bytes.size();
       weight.external = true;
       tensor.set_data_location(pb::TensorProto::EXTERNAL);
@@ -126,19 +129,18 @@ LogicalResult exportOnnx(ModuleOp module, StringRef path, const ExportOptions &o
     initializers += 1 + varintSize(weight.size()) + weight.size();
   }
   std::string head = model.SerializeAsString(), body = graph.SerializeAsString();
-  llvm::raw_ostream &os = file.stream();
-  os << head << graphTag;
-  putVarint(os, body.size() + initializers);
-  os << body;
+  file << head << graphTag;
+  putVarint(file, body.size() + initializers);
+  file << body;
   for (Weight &weight : weights) {
-    os << initializerTag;
-    putVarint(os, weight.size());
-    os << weight.header;
+    file << initializerTag;
+    putVarint(file, weight.size());
+    file << weight.header;
     if (weight.external)
       continue;
-    os << rawDataTag;
-    putVarint(os, weight.bytes.size());
-    os.write(reinterpret_cast<const char *>(weight.bytes.data()), weight.bytes.size());
+    file << rawDataTag;
+    putVarint(file, weight.bytes.size());
+    file.writeWeight(weight.bytes, store);
   }
   if (anyMappedFileDamaged())
     return fail(location, Diag::FileChanged, "the model became shorter while its weights were copied");

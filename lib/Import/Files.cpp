@@ -1,5 +1,6 @@
 //===- Files.cpp --------------------------------------------------------------------------------------------------===//
 #include "Files.h"
+#include "mopt/Dialect/Mopt/WeightStore.h"
 #include "mopt/Import/Import.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -112,6 +113,7 @@ Handle openBeneath(const Handle &folder, StringRef relative, std::string &reason
 namespace {
 struct Slot {
   std::atomic<uintptr_t> begin{0}, end{0};
+  std::atomic<uint64_t> device{0}, inode{0};
   std::atomic<bool> damaged{false};
 };
 constexpr unsigned numSlots = 128; // maps beyond these are not guarded
@@ -169,10 +171,10 @@ std::shared_ptr<MappedFile> MappedFile::map(const Handle &file, std::string &rea
     }
     data = static_cast<uint8_t *>(mapped);
   }
-  return std::shared_ptr<MappedFile>(new MappedFile(data, size));
+  return std::shared_ptr<MappedFile>(new MappedFile(data, size, info.st_dev, info.st_ino));
 }
 
-MappedFile::MappedFile(uint8_t *data, size_t size) : data(data), size(size) {
+MappedFile::MappedFile(uint8_t *data, size_t size, uint64_t device, uint64_t inode) : data(data), size(size) {
   if (!data)
     return;
   installHandler();
@@ -180,6 +182,8 @@ MappedFile::MappedFile(uint8_t *data, size_t size) : data(data), size(size) {
     uintptr_t expected = 0;
     if (slots[i].begin.compare_exchange_strong(expected, reinterpret_cast<uintptr_t>(data))) {
       slots[i].damaged = false;
+      slots[i].device = device;
+      slots[i].inode = inode;
       slots[i].end = reinterpret_cast<uintptr_t>(data) + size;
       slot = static_cast<int>(i);
       break;
@@ -203,6 +207,20 @@ void MappedFile::forget(uint64_t offset, uint64_t length) const {
   uint64_t begin = (offset + page - 1) / page * page, end = std::min<uint64_t>(offset + length, size) / page * page;
   if (data && begin < end)
     ::madvise(data + begin, end - begin, MADV_DONTNEED);
+}
+
+bool MappedFile::isMapped(const std::string &path) {
+  struct stat info;
+  if (::stat(path.c_str(), &info) != 0)
+    return false;
+  return llvm::any_of(slots, [&](const Slot &slot) {
+    return slot.end && slot.device == info.st_dev && slot.inode == info.st_ino;
+  });
+}
+
+void MappedFile::addTo(WeightStore &store, StringRef name, const std::shared_ptr<MappedFile> &file) {
+  store.add(name, file->bytes(), file,
+            [map = file.get()](uint64_t offset, uint64_t length) { map->forget(offset, length); });
 }
 
 } // namespace mopt

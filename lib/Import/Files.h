@@ -35,6 +35,8 @@ Handle openFile(StringRef path, std::string &reason);
 /// regular file with one name: a second name could be a file elsewhere. Invalid with a reason otherwise.
 Handle openBeneath(const Handle &folder, StringRef relative, std::string &reason);
 
+class WeightStore;
+
 /// A file mapped read-only. Its pages cost no memory until they are read. A file that shrinks while mapped would end the
 /// process with SIGBUS; here the lost page reads as zeros and `damaged` says so.
 class MappedFile {
@@ -45,11 +47,15 @@ public:
   bool damaged() const;
   /// Lets the kernel take back the pages of a range that was read.
   void forget(uint64_t offset, uint64_t length) const;
+  /// Makes the file a source of weights, which it outlives.
+  static void addTo(WeightStore &store, StringRef name, const std::shared_ptr<MappedFile> &file);
+  /// Whether the file at `path` is mapped now.
+  static bool isMapped(const std::string &path);
   MappedFile(const MappedFile &) = delete;
   MappedFile &operator=(const MappedFile &) = delete;
 
 private:
-  MappedFile(uint8_t *data, size_t size);
+  MappedFile(uint8_t *data, size_t size, uint64_t device, uint64_t inode);
   uint8_t *data;
   size_t size;
   int slot = -1;

@@ -1,5 +1,6 @@
 //===- Importer.cpp - a model to a module -------------------------------------------------------------------------===//
 #include "GraphBuilder.h"
+#include "Recognize.h"
 #include "WireScanner.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
@@ -48,6 +49,27 @@ static std::string identifier(StringRef text) {
   return out;
 }
 
+static StringRef kindOf(const pb::TypeProto &type) {
+  switch (type.value_case()) {
+  case pb::TypeProto::kSequenceType:
+    return "a sequence";
+  case pb::TypeProto::kMapType:
+    return "a map";
+  case pb::TypeProto::kOptionalType:
+    return "an optional value";
+  case pb::TypeProto::kSparseTensorType:
+    return "a sparse tensor";
+  default:
+    return "of no known type";
+  }
+}
+
+static std::string elementName(int32_t type) {
+  if (!pb::TensorProto_DataType_IsValid(type))
+    return std::to_string(type);
+  return StringRef(pb::TensorProto_DataType_Name(static_cast<pb::TensorProto_DataType>(type))).lower();
+}
+
 /// Type of a graph input: names of sizes become symbols, an axis without a name (or with "?", which some exporters
 /// write for every unknown size) gets one of its own.
 FailureOr<Type> GraphBuilder::inputType(const pb::ValueInfoProto &info) {
@@ -55,15 +77,17 @@ FailureOr<Type> GraphBuilder::inputType(const pb::ValueInfoProto &info) {
   std::string name = quote(info.name());
   const pb::TypeProto &type = info.type();
   if (!type.has_tensor_type())
-    return fail(location, Diag::BadInput, "input " + name + " is not a tensor");
+    return fail(location, Diag::BadInput, "input " + name + " is " + kindOf(type) + ", expected a tensor");
   const pb::TypeProto::Tensor &tensor = type.tensor_type();
   Type element = elementType(context, tensor.elem_type());
   if (!element)
-    return fail(location, Diag::BadInput, "input " + name + " has data type " + Twine(tensor.elem_type()));
+    return fail(location, Diag::BadInput,
+                "input " + name + " has elements of type " + elementName(tensor.elem_type()) +
+                    ", expected numbers or booleans");
   auto option = options.shapes.find(info.name());
   const SmallVector<int64_t> *bound = option == options.shapes.end() ? nullptr : &option->second;
   if (!tensor.has_shape() && !bound)
-    return fail(location, Diag::BadInput, "input " + name + " has no known rank");
+    return fail(location, Diag::UnknownRank, "input " + name + " has no known rank");
   int64_t rank = tensor.has_shape() ? tensor.shape().dim_size() : static_cast<int64_t>(bound->size());
   if (rank > options.limits.rank)
     return fail(location, Diag::BadDims,
@@ -241,13 +265,15 @@ OwningOpRef<ModuleOp> GraphBuilder::build(const pb::ModelProto &model, const Fun
   for (auto [i, name] : llvm::enumerate(names))
     main.setResultAttr(i, "mopt.name", name);
 
-  auto opset = frame.opsets.find("");
+  SmallVector<NamedAttribute> opsets;
+  for (const auto &[domain, version] : frame.opsets)
+    opsets.push_back(builder.getNamedAttr(domain.empty() ? "ai.onnx" : domain, builder.getI64IntegerAttr(version)));
   module->getOperation()->setAttr(
       "mopt.onnx",
       builder.getDictionaryAttr({
           builder.getNamedAttr("graph", builder.getStringAttr(graph.name())),
           builder.getNamedAttr("ir_version", builder.getI64IntegerAttr(model.ir_version())),
-          builder.getNamedAttr("opset", builder.getI64IntegerAttr(opset == frame.opsets.end() ? 0 : opset->second)),
+          builder.getNamedAttr("opsets", builder.getDictionaryAttr(opsets)),
           builder.getNamedAttr("producer", builder.getStringAttr(model.producer_name())),
       }));
   if (failed(verify(*module)))
@@ -259,8 +285,10 @@ OwningOpRef<ModuleOp> GraphBuilder::build(const pb::ModelProto &model, const Fun
 // The file
 //===----------------------------------------------------------------------===//
 
-static OwningOpRef<ModuleOp> importMapped(ArrayRef<uint8_t> bytes, std::shared_ptr<void> keepAlive, const MappedFile *file,
-                                          MLIRContext *context, const ImportOptions &options) {
+/// `file` holds the bytes, or is null.
+static OwningOpRef<ModuleOp> importBytes(ArrayRef<uint8_t> bytes, std::shared_ptr<void> keepAlive,
+                                         const std::shared_ptr<MappedFile> &file, MLIRContext *context,
+                                         const ImportOptions &options) {
   loadImportDialects(context);
   CodedErrors coded(context, Diag::BadType);
   std::string name = options.sourceName.empty() ? "<model>" : options.sourceName;
@@ -278,11 +306,16 @@ static OwningOpRef<ModuleOp> importMapped(ArrayRef<uint8_t> bytes, std::shared_p
   };
   ScanResult scan;
   ScanError error;
-  bool scanned = scanModel(bytes, options.limits, scan, error);
+  bool scanned = scanModel(bytes, options.limits, scan, error, [&](uint64_t offset, uint64_t length) {
+    if (file)
+      file->forget(offset, length);
+  });
   if (changed())
     return {};
   if (!scanned) {
-    (void)fail(location, error.diag, error.message);
+    StringRef content = error.diag == Diag::NotAModel ? describeContent(bytes) : "";
+    (void)fail(location, error.diag,
+               content.empty() ? error.message : "not an ONNX ModelProto: the file is " + content.str());
     return {};
   }
   pb::ModelProto model;
@@ -307,7 +340,11 @@ static OwningOpRef<ModuleOp> importMapped(ArrayRef<uint8_t> bytes, std::shared_p
     return {};
 
   std::string source = freshSource(context, name);
-  context->getOrLoadDialect<MoptDialect>()->getWeightStore().add(source, bytes, std::move(keepAlive));
+  WeightStore &store = context->getOrLoadDialect<MoptDialect>()->getWeightStore();
+  if (file)
+    MappedFile::addTo(store, source, file);
+  else
+    store.add(source, bytes, std::move(keepAlive));
   TensorReader tensors(context, options, bytes, source);
   GraphBuilder builder(context, options, tensors);
   OwningOpRef<ModuleOp> module = builder.build(model, functions);
@@ -336,7 +373,7 @@ static OwningOpRef<ModuleOp> importMapped(ArrayRef<uint8_t> bytes, std::shared_p
 
 OwningOpRef<ModuleOp> importOnnx(ArrayRef<uint8_t> bytes, std::shared_ptr<void> keepAlive, MLIRContext *context,
                                  const ImportOptions &options) {
-  return importMapped(bytes, std::move(keepAlive), nullptr, context, options);
+  return importBytes(bytes, std::move(keepAlive), nullptr, context, options);
 }
 
 OwningOpRef<ModuleOp> importOnnxFile(StringRef path, MLIRContext *context, const ImportOptions &options) {
@@ -354,7 +391,7 @@ OwningOpRef<ModuleOp> importOnnxFile(StringRef path, MLIRContext *context, const
     StringRef parent = llvm::sys::path::parent_path(path);
     own.folder = parent.empty() ? "." : parent.str();
   }
-  return importMapped(file->bytes(), file, file.get(), context, own);
+  return importBytes(file->bytes(), nullptr, file, context, own);
 }
 
 } // namespace mopt

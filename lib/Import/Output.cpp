@@ -1,44 +1,44 @@
 //===- Output.cpp -------------------------------------------------------------------------------------------------===//
 #include "Output.h"
+#include "Files.h"
+#include "mopt/Dialect/Mopt/WeightStore.h"
 
 namespace mopt {
 
-OutputFile::~OutputFile() {
-  out.reset();
-  if (file)
-    llvm::consumeError(file->discard());
+OutputStream::OutputStream(StringRef path, Location location) : path(path.str()), location(location), file(this->path) {
+  SetBufferSize(size_t(1) << 16);
 }
 
-LogicalResult OutputFile::broken(const Twine &reason) {
-  return fail(location, Diag::CannotWrite, quote(path) + " cannot be written: " + reason);
-}
-
-LogicalResult OutputFile::open() {
-  auto created = llvm::sys::fs::TempFile::create(path + ".%%%%%%.tmp");
-  if (!created)
-    return broken(llvm::toString(created.takeError()));
-  file.emplace(std::move(*created));
-  out = std::make_unique<llvm::raw_fd_ostream>(file->FD, /*shouldClose=*/false);
+LogicalResult OutputStream::checkBeside(StringRef main, StringRef beside, Location location) {
+  if (main == beside)
+    return fail(location, Diag::CannotWrite, quote(main) + " cannot be written: its weights go to the file of this name");
+  if (MappedFile::isMapped(beside.str()))
+    return fail(location, Diag::CannotWrite,
+                quote(beside) + ", where weights are to go, cannot be written: the model's own weights are there");
   return success();
 }
 
-LogicalResult OutputFile::finish() {
-  out->flush();
-  if (!out->has_error())
-    return success();
-  std::error_code error = out->error();
-  out->clear_error();
-  return broken(error.message());
+LogicalResult OutputStream::checked(bool good) {
+  return good ? success() : fail(location, Diag::CannotWrite, quote(path) + " cannot be written: " + file.reason());
 }
 
-LogicalResult OutputFile::commit() {
-  if (failed(finish()))
-    return failure();
-  out.reset();
-  if (llvm::Error error = file->keep(path))
-    return broken(llvm::toString(std::move(error)));
-  file.reset();
-  return success();
+void OutputStream::writeWeight(ArrayRef<uint8_t> bytes, const WeightStore &store) {
+  constexpr size_t pieceBytes = size_t(1) << 20;
+  for (; !bytes.empty(); bytes = bytes.drop_front(std::min(pieceBytes, bytes.size()))) {
+    ArrayRef<uint8_t> piece = bytes.take_front(pieceBytes);
+    write(reinterpret_cast<const char *>(piece.data()), piece.size());
+    store.release(piece);
+  }
+}
+
+LogicalResult OutputStream::finish() {
+  flush();
+  return checked(file.ok());
+}
+
+LogicalResult OutputStream::commit() {
+  flush();
+  return checked(file.commit());
 }
 
 } // namespace mopt

@@ -260,7 +260,7 @@ FailureOr<TensorReader::External *> TensorReader::openExternal(const std::string
     return fail(location, Diag::LimitExceeded,
                 "external data of " + Twine(externalBytes) + " bytes, limit " + Twine(options.limits.externalBytes));
   entry.source = freshSource(context, name);
-  context->getOrLoadDialect<MoptDialect>()->getWeightStore().add(entry.source, entry.file->bytes(), entry.file);
+  MappedFile::addTo(context->getOrLoadDialect<MoptDialect>()->getWeightStore(), entry.source, entry.file);
   return &external.emplace(name, std::move(entry)).first->second;
 }
 

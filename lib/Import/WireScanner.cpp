@@ -134,9 +134,10 @@ void putVarint(std::string &out, uint64_t value) {
 
 class Scanner {
 public:
-  Scanner(ArrayRef<uint8_t> file, const ImportLimits &limits, ScanResult &result, ScanError &error)
+  Scanner(ArrayRef<uint8_t> file, const ImportLimits &limits, ScanResult &result, ScanError &error,
+          llvm::function_ref<void(uint64_t, uint64_t)> passed)
       : start(file.data()), fileEnd(file.data() + file.size()), limits(limits), result(result), out(result.reduced),
-        error(error) {}
+        error(error), passed(passed) {}
 
   bool model() {
     if (start == fileEnd)
@@ -200,6 +201,13 @@ private:
     out += '\x6a'; // external_data
     putVarint(out, entry.size());
     out += entry;
+    constexpr uint64_t large = uint64_t(1) << 20;
+    if (!passed || size < large)
+      return;
+    // The end of the tensor before has come back with the head of this one.
+    uint64_t begin = static_cast<uint64_t>(at - start);
+    passed(lastLarge, begin + size - lastLarge);
+    lastLarge = begin;
   }
 
   const uint8_t *start, *fileEnd;
@@ -207,6 +215,8 @@ private:
   ScanResult &result;
   std::string &out;
   ScanError &error;
+  llvm::function_ref<void(uint64_t, uint64_t)> passed;
+  uint64_t lastLarge = 0; // where the last large tensor begins
   bool sawGraph = false, sawVersion = false;
   int64_t messages = 0, nodes = 0, initializers = 0, functions = 0, names = 0;
 };
@@ -339,8 +349,9 @@ bool Scanner::message(Message kind, const uint8_t *at, const uint8_t *end, int64
 
 } // namespace
 
-bool scanModel(ArrayRef<uint8_t> file, const ImportLimits &limits, ScanResult &result, ScanError &error) {
-  return Scanner(file, limits, result, error).model();
+bool scanModel(ArrayRef<uint8_t> file, const ImportLimits &limits, ScanResult &result, ScanError &error,
+               llvm::function_ref<void(uint64_t offset, uint64_t bytes)> passed) {
+  return Scanner(file, limits, result, error, passed).model();
 }
 
 } // namespace mopt

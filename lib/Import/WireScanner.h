@@ -11,6 +11,7 @@
 #include "Diagnostics.h"
 #include "mopt/Import/Limits.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace mopt {
 
@@ -26,8 +27,10 @@ struct ScanResult {
   std::string reduced;
   bool hasTraining = false;
 };
-/// False with an error when the bytes are not a model within the limits.
-bool scanModel(ArrayRef<uint8_t> file, const ImportLimits &limits, ScanResult &result, ScanError &error);
+/// False with an error when the bytes are not a model within the limits. `passed` is told of ranges with large tensors that
+/// the scan is through with: reading beside a tensor maps pages of it too, which then count as memory.
+bool scanModel(ArrayRef<uint8_t> file, const ImportLimits &limits, ScanResult &result, ScanError &error,
+               llvm::function_ref<void(uint64_t offset, uint64_t bytes)> passed = {});
 
 /// Reads a varint; false at the end of the bytes or after ten bytes.
 bool readVarint(const uint8_t *&at, const uint8_t *end, uint64_t &value);

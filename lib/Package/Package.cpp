@@ -36,9 +36,12 @@ bool packageSharedObject(Module &module, const Plan &plan, const TargetSpec &tar
   s.linkMs = now() - start;
   s.codeBytes = code.size();
   start = now();
-  bool ok = writeArtifact(code, plan, path, options.mode, s.fileBytes, error);
-  s.writeMs = now() - start;
-  return ok;
+  PackageOptions writing = options;
+  writing.beforeCommit = [&](std::string &why) {
+    s.writeMs = now() - start;
+    return !options.beforeCommit || options.beforeCommit(why);
+  };
+  return writeArtifact(code, plan, path, writing, s.fileBytes, error);
 }
 
 bool packageText(Module &module, const Plan &plan, const TargetSpec &target, EmitKind kind, StringRef path,
@@ -46,7 +49,7 @@ bool packageText(Module &module, const Plan &plan, const TargetSpec &target, Emi
   PackageStats own;
   SmallVector<char, 0> out;
   return generate(module, plan, target, kind, options, out, stats ? *stats : own, error) &&
-         writeFile(out, path, options.mode, error);
+         writeFile(out, path, options, error);
 }
 
 } // namespace mopt

@@ -90,14 +90,14 @@ private:
   }
 
   CompileStatus writeText(ModuleOp what) {
-    if (options.output.empty())
-      return CompileStatus::ok;
     std::string text, error;
     llvm::raw_string_ostream os(text);
     what.print(os, OpPrintingFlags().enableDebugInfo(true, false));
-    if (!writeFile(ArrayRef<char>(text.data(), text.size()), options.output, 0644, error))
-      return refuse(error);
-    return CompileStatus::ok;
+    PackageOptions package;
+    package.descriptor = options.descriptor;
+    package.beforeCommit = [&](std::string &why) { return !options.beforeCommit || options.beforeCommit(report, why); };
+    return writeFile(ArrayRef<char>(text.data(), text.size()), options.output, package, error) ? CompileStatus::ok
+                                                                                                : refuse(error);
   }
 
   CompileStatus generate(const TargetSpec &target) {
@@ -129,7 +129,14 @@ private:
     PackageOptions package;
     package.options = options.recorded;
     package.object.reference = referenceBitcode();
+    package.object.progress = options.onProgress;
+    package.descriptor = options.descriptor;
+    package.copied = options.copied;
     PackageStats stats;
+    package.beforeCommit = [&](std::string &why) {
+      note(stats);
+      return !options.beforeCommit || options.beforeCommit(report, why);
+    };
     std::string error;
     bool ok = options.emit == "so" ? packageSharedObject(*llvmModule, plan, target, options.output, package, error, &stats)
                                    : packageText(*llvmModule, plan, target,
@@ -138,7 +145,11 @@ private:
                                                                          : EmitKind::llvmIr,
                                                  options.output, package, error, &stats);
     if (!ok)
-      return StringRef(error).starts_with("MOPT-P0") ? refuse(error) : fault(error);
+      return StringRef(error).starts_with("MOPT-P1") ? fault(error) : refuse(error);
+    return CompileStatus::ok;
+  }
+
+  void note(const PackageStats &stats) {
     report.functions = stats.object.functions;
     report.codeBytes = stats.codeBytes;
     report.fileBytes = stats.fileBytes;
@@ -149,7 +160,6 @@ private:
                                                                                   {"write", stats.writeMs}})
       report.phases.push_back({std::string("package: ") + name, ms});
     finish("package");
-    return CompileStatus::ok;
   }
 
   void explain(const Plan &plan, const Schedule &schedule) {

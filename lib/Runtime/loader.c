@@ -32,11 +32,11 @@
 #error "add the ELF machine of this processor"
 #endif
 
-static const char *machine_name(uint32_t machine) {
+const char *mopt_machine_name(uint32_t machine) {
   return machine == EM_X86_64 ? "x86-64" : machine == EM_AARCH64 ? "aarch64" : machine == EM_RISCV ? "riscv" : "unknown";
 }
 
-static mopt_code read_at(int fd, void *to, size_t bytes, uint64_t offset, mopt_error *error) {
+mopt_code mopt_read_at(int fd, void *to, size_t bytes, uint64_t offset, mopt_error *error) {
   for (size_t done = 0; done < bytes;) {
     ssize_t n = pread(fd, (char *)to + done, bytes - done, (off_t)(offset + done));
     if (n < 0 && errno == EINTR)
@@ -63,7 +63,7 @@ static mopt_code hash_range(int fd, uint64_t offset, uint64_t bytes, uint64_t ha
   mopt_code code = MOPT_OK;
   while (bytes && !code) {
     size_t piece = bytes < READ_PIECE ? (size_t)bytes : READ_PIECE;
-    code = read_at(fd, block.data, piece, offset, error);
+    code = mopt_read_at(fd, block.data, piece, offset, error);
     if (!code)
       XXH3_128bits_update(state, block.data, piece);
     offset += piece;
@@ -86,7 +86,7 @@ static mopt_code check_trailer(mopt_model *model, uint64_t *weights_bytes, mopt_
   mopt_trailer t;
   if (model->file_bytes < sizeof t + sizeof(Elf64_Ehdr))
     return mopt_fail(error, MOPT_E_NOT_ARTIFACT, "not a mopt artifact: %" PRIu64 " bytes are too few", model->file_bytes);
-  mopt_code code = read_at(model->fd, &t, sizeof t, model->file_bytes - sizeof t, error);
+  mopt_code code = mopt_read_at(model->fd, &t, sizeof t, model->file_bytes - sizeof t, error);
   if (code)
     return code;
   if (t.magic != MOPT_TRAILER_MAGIC)
@@ -106,7 +106,7 @@ static mopt_code check_trailer(mopt_model *model, uint64_t *weights_bytes, mopt_
                      t.weights_offset, t.weights_bytes, model->file_bytes);
   uint64_t end = t.weights_offset + t.weights_bytes, gap = body - hashes - end;
   char padding[64] = {0}, zero[64] = {0};
-  code = read_at(model->fd, padding, gap, end, error);
+  code = mopt_read_at(model->fd, padding, gap, end, error);
   if (!code && memcmp(padding, zero, gap) != 0)
     code = mopt_fail(error, MOPT_E_DAMAGED, "the artifact is damaged behind the weights");
   uint64_t hash[2];
@@ -127,22 +127,19 @@ static mopt_code check_trailer(mopt_model *model, uint64_t *weights_bytes, mopt_
   return code;
 }
 
-/* Class, machine and segments; the segments become addresses after dlopen. */
+/* Class, machine and segments; the segments become addresses later. */
 static mopt_code check_elf(mopt_model *model, mopt_error *error) {
   Elf64_Ehdr e;
-  mopt_code code = read_at(model->fd, &e, sizeof e, 0, error);
+  mopt_code code = mopt_read_at(model->fd, &e, sizeof e, 0, error);
   if (code)
     return code;
   if (memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 || e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_ident[EI_DATA] != ELFDATA2LSB ||
       e.e_type != ET_DYN || e.e_phentsize != sizeof(Elf64_Phdr))
     return mopt_fail(error, MOPT_E_NOT_ARTIFACT, "not a 64-bit little-endian shared object");
-  if (e.e_machine != HOST_MACHINE)
-    return mopt_fail(error, MOPT_E_MACHINE,
-                     "the artifact is for %s (machine %u), this is %s: compile with --triple for this machine",
-                     machine_name(e.e_machine), e.e_machine, machine_name(HOST_MACHINE));
+  model->machine = e.e_machine;
   for (uint32_t i = 0; i < e.e_phnum; ++i) {
     Elf64_Phdr p;
-    code = read_at(model->fd, &p, sizeof p, e.e_phoff + (uint64_t)i * sizeof p, error);
+    code = mopt_read_at(model->fd, &p, sizeof p, e.e_phoff + (uint64_t)i * sizeof p, error);
     if (code)
       return code;
     if (p.p_type != PT_LOAD)
@@ -156,6 +153,40 @@ static mopt_code check_elf(mopt_model *model, mopt_error *error) {
   return MOPT_OK;
 }
 
+static mopt_code check_machine(uint32_t machine, mopt_error *error) {
+  return machine == HOST_MACHINE
+             ? MOPT_OK
+             : mopt_fail(error, MOPT_E_MACHINE,
+                         "the artifact is for %s (machine %u), this is %s: compile with --triple for this machine",
+                         mopt_machine_name(machine), machine, mopt_machine_name(HOST_MACHINE));
+}
+
+static mopt_code check_cpu(uint64_t needed, mopt_error *error) {
+  uint64_t missing = needed & ~mopt_cpu_features();
+  if (!missing)
+    return MOPT_OK;
+  char text[200];
+  size_t n = 0;
+  text[0] = 0;
+  for (uint32_t i = 0; i < 64 && n < sizeof text; ++i)
+    if (missing >> i & 1) {
+      const char *name = mopt_cpu_feature_name(1ull << i);
+      n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? ", " : "", name ? name : "(unknown)");
+    }
+  return mopt_fail(error, MOPT_E_CPU,
+                   "the artifact needs %s, which this processor does not have: compile with a lower --cpu", text);
+}
+
+mopt_code mopt_model_can_run(const mopt_model *model, mopt_error *error) {
+  mopt_error_clear(error);
+  if (!model)
+    return mopt_fail(error, MOPT_E_ARGUMENT, "no model");
+  mopt_code code = model->machine ? check_machine(model->machine, error) : MOPT_OK;
+  if (!code)
+    code = check_machine(model->module->machine, error);
+  return code ? code : check_cpu(model->module->cpu, error);
+}
+
 static mopt_code check_module(mopt_model *model, mopt_error *error) {
   const mopt_module *m = model->module;
   if (m->magic != MOPT_ABI_MAGIC)
@@ -164,23 +195,8 @@ static mopt_code check_module(mopt_model *model, mopt_error *error) {
     return mopt_fail(error, MOPT_E_ABI,
                      "the artifact has ABI %u (table of %u bytes), this runtime has %u (%zu): compile the model again",
                      m->abi_version, m->size, MOPT_ABI_VERSION, sizeof *m);
-  if (m->machine != HOST_MACHINE)
-    return mopt_fail(error, MOPT_E_MACHINE, "the artifact is for %s, this is %s", machine_name(m->machine),
-                     machine_name(HOST_MACHINE));
-  uint64_t missing = m->cpu & ~mopt_cpu_features();
-  if (missing) {
-    char text[200];
-    size_t n = 0;
-    text[0] = 0;
-    for (uint32_t i = 0; i < 64 && n < sizeof text; ++i)
-      if (missing >> i & 1) {
-        const char *name = mopt_cpu_feature_name(1ull << i);
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? ", " : "", name ? name : "(unknown)");
-      }
-    return mopt_fail(error, MOPT_E_CPU,
-                     "the artifact needs %s, which this processor does not have: compile with a lower --cpu", text);
-  }
-  return mopt_table_check(model, error);
+  mopt_code code = model->image ? MOPT_OK : mopt_model_can_run(model, error);
+  return code ? code : mopt_table_check(model, error);
 }
 
 /* A spelling of the path of descriptor `fd` that no other load in this process has: the bits of a counter between the
@@ -219,7 +235,7 @@ static mopt_code open_library(mopt_model *model, mopt_error *error) {
   return inside && at % 8 == 0 ? MOPT_OK : mopt_fail(error, MOPT_E_TABLE, "mopt_module lies outside the file");
 }
 
-static mopt_code load(mopt_model *model, mopt_error *error) {
+static mopt_code load(mopt_model *model, bool to_run, mopt_error *error) {
   struct stat st;
   if (fstat(model->fd, &st) != 0 || !S_ISREG(st.st_mode))
     return mopt_fail(error, MOPT_E_OPEN, "not a regular file");
@@ -228,8 +244,10 @@ static mopt_code load(mopt_model *model, mopt_error *error) {
   mopt_code code = check_trailer(model, &weights_bytes, error);
   if (!code)
     code = check_elf(model, error);
+  if (!code && to_run)
+    code = check_machine(model->machine, error); /* before the system's loader says it in its own words */
   if (!code)
-    code = open_library(model, error);
+    code = to_run ? open_library(model, error) : mopt_copy_tables(model, error);
   if (!code)
     code = check_module(model, error);
   if (!code && model->module->weights_bytes != weights_bytes)
@@ -238,7 +256,7 @@ static mopt_code load(mopt_model *model, mopt_error *error) {
 }
 
 /* Takes the descriptor. */
-static mopt_code load_owned(int fd, mopt_model **result, mopt_error *error) {
+static mopt_code load_owned(int fd, bool to_run, mopt_model **result, mopt_error *error) {
   int64_t begin = mopt_now_ns();
   mopt_model *model = calloc(1, sizeof *model);
   if (!model) {
@@ -247,7 +265,7 @@ static mopt_code load_owned(int fd, mopt_model **result, mopt_error *error) {
   }
   model->fd = fd;
   atomic_init(&model->refs, 1);
-  mopt_code code = load(model, error);
+  mopt_code code = load(model, to_run, error);
   if (code) {
     mopt_model_free(model);
     return code;
@@ -257,15 +275,15 @@ static mopt_code load_owned(int fd, mopt_model **result, mopt_error *error) {
   return MOPT_OK;
 }
 
-mopt_code mopt_model_load(const char *path, mopt_model **result, mopt_error *error) {
+static mopt_code load_path(const char *path, bool to_run, mopt_model **result, mopt_error *error) {
   mopt_error_clear(error);
   if (!path || !result)
-    return mopt_fail(error, MOPT_E_ARGUMENT, "mopt_model_load needs a path and a place for the model");
+    return mopt_fail(error, MOPT_E_ARGUMENT, "a path and a place for the model are needed");
   *result = NULL;
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* NONBLOCK: a FIFO must not hang us */
   if (fd < 0)
     return mopt_fail(error, MOPT_E_OPEN, "cannot open '%.300s': %s", path, strerror(errno));
-  mopt_code code = load_owned(fd, result, error);
+  mopt_code code = load_owned(fd, to_run, result, error);
   if (code && error) { /* say which file; the code stands at the front already */
     char message[sizeof error->message];
     memcpy(message, error->message, sizeof message);
@@ -275,15 +293,26 @@ mopt_code mopt_model_load(const char *path, mopt_model **result, mopt_error *err
   return code;
 }
 
-mopt_code mopt_model_load_fd(int fd, mopt_model **result, mopt_error *error) {
+static mopt_code load_fd(int fd, bool to_run, mopt_model **result, mopt_error *error) {
   mopt_error_clear(error);
   if (!result)
-    return mopt_fail(error, MOPT_E_ARGUMENT, "mopt_model_load_fd needs a place for the model");
+    return mopt_fail(error, MOPT_E_ARGUMENT, "a place for the model is needed");
   *result = NULL;
   int own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
   if (own < 0)
     return mopt_fail(error, MOPT_E_OPEN, "cannot duplicate descriptor %d: %s", fd, strerror(errno));
-  return load_owned(own, result, error);
+  return load_owned(own, to_run, result, error);
+}
+
+mopt_code mopt_model_load(const char *path, mopt_model **result, mopt_error *error) {
+  return load_path(path, true, result, error);
+}
+mopt_code mopt_model_load_fd(int fd, mopt_model **result, mopt_error *error) { return load_fd(fd, true, result, error); }
+mopt_code mopt_model_describe(const char *path, mopt_model **result, mopt_error *error) {
+  return load_path(path, false, result, error);
+}
+mopt_code mopt_model_describe_fd(int fd, mopt_model **result, mopt_error *error) {
+  return load_fd(fd, false, result, error);
 }
 
 mopt_code mopt_model_from_module(const mopt_module *module, mopt_model **result, mopt_error *error) {
@@ -313,6 +342,7 @@ void mopt_model_free(mopt_model *model) {
     return;
   if (model->handle)
     dlclose(model->handle);
+  mopt_free_tables(model);
   if (model->fd >= 0)
     close(model->fd);
   free(model->buffer_ready);
@@ -331,7 +361,7 @@ mopt_code mopt_model_verify_weights(const mopt_model *model, mopt_error *error) 
   uint64_t hashes = model->file_bytes - sizeof(mopt_trailer) - chunks * 16;
   for (uint64_t i = 0; i < chunks; ++i) {
     uint64_t at = i * MOPT_WEIGHT_CHUNK, want[2], got[2];
-    mopt_code code = read_at(model->fd, want, sizeof want, hashes + i * 16, error);
+    mopt_code code = mopt_read_at(model->fd, want, sizeof want, hashes + i * 16, error);
     if (!code)
       code = hash_range(model->fd, model->weights_offset + at,
                         bytes - at < MOPT_WEIGHT_CHUNK ? bytes - at : MOPT_WEIGHT_CHUNK, got, error);

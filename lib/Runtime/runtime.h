@@ -54,6 +54,9 @@ struct mopt_model {
   uint64_t file_bytes, weights_offset;
   uint64_t code_hash[2], hashes_hash[2];
   uint64_t load_ns;
+  uint32_t machine; /* of the ELF header, 0 for a linked-in module */
+  void *image;      /* of mopt_model_describe: the tables without code that could run; else NULL */
+  uint64_t image_bytes;
   /* Derived once by table.c. */
   int32_t *buffer_ready;  /* [nbuffers] step after which the size is known, -1: at entry */
   uint64_t *buffer_bytes; /* [nbuffers] size if static, UINT64_MAX otherwise */
@@ -65,6 +68,12 @@ struct mopt_model {
 };
 mopt_code mopt_table_check(mopt_model *model, mopt_error *error);
 void mopt_model_retain(mopt_model *model);
+mopt_code mopt_read_at(int fd, void *to, size_t bytes, uint64_t offset, mopt_error *error);
+
+/* ---- describe.c ---- */
+/* Makes the tables of an artifact readable without the system's loader; `segments` become addresses. */
+mopt_code mopt_copy_tables(mopt_model *model, mopt_error *error);
+void mopt_free_tables(mopt_model *model);
 
 static inline const char *mopt_port_name(const mopt_port *port) { return mopt_follow(&port->name); }
 static inline const mopt_size *mopt_port_dims(const mopt_port *port) { return mopt_follow(&port->dims); }

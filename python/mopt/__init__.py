@@ -37,6 +37,11 @@ def compile(
     triple   the target, as "aarch64-linux-gnu"; default: this machine
     cpu      "native" (the default for this machine), "x86-64-v2", "x86-64-v3", "x86-64-v4", ...
     threads  of the pool that runs use; 0: all processors. Results do not depend on it
+
+    A model for another machine (`runs_here` is False) has inputs, outputs and a manifest and can be saved; run() raises
+    MoptError MOPT-R016 or MOPT-R017.
+
+    >>> mopt.compile("model.onnx", triple="aarch64-linux-gnu").save("model-aarch64.so")
     """
     given = [(name, [size if isinstance(size, int) else -1 for size in sizes]) for name, sizes in (shapes or {}).items()]
     if isinstance(model, str | os.PathLike):

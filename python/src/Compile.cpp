@@ -1,4 +1,4 @@
-// The compiler half of mopt._core: import, compile to a file that has no name any more, load.
+// The compiler half of mopt._core: import, compile to a file without a name, load.
 #include "mopt/Pipelines/Compile.h"
 #include "Errors.h"
 #include "Model.h"
@@ -6,12 +6,11 @@
 #include "mopt/Dialect/Mopt/Mopt.h"
 #include "mopt/Import/Import.h"
 #include "mopt/Pipelines/Pipelines.h"
+#include "mopt/Support/OutputFile.h"
+#include "mopt/Transforms/Passes.h"
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <pybind11/stl.h>
-#include <unistd.h>
 
 namespace py = pybind11;
 
@@ -19,27 +18,6 @@ namespace mopt::python {
 namespace {
 
 using Shapes = std::vector<std::pair<std::string, std::vector<int64_t>>>;
-
-// A folder for one file. Both are gone when this is; open descriptors live on.
-class TemporaryFile {
-public:
-  TemporaryFile() {
-    const char *base = std::getenv("TMPDIR");
-    folder = std::string(base && *base ? base : "/tmp") + "/mopt-XXXXXX";
-    if (!mkdtemp(folder.data()))
-      throwError("MOPT-I027: cannot make a folder like '" + folder + "': " + std::strerror(errno), "");
-    path = folder + "/model.so";
-  }
-  TemporaryFile(const TemporaryFile &) = delete;
-  ~TemporaryFile() {
-    unlink(path.c_str());
-    rmdir(folder.c_str());
-  }
-  const std::string &name() const { return path; }
-
-private:
-  std::string folder, path;
-};
 
 // The first error is the cause; what follows it are consequences.
 struct FirstError {
@@ -73,10 +51,14 @@ template <class Import> std::unique_ptr<Model> compileWith(const Request &reques
     }
     compile.recorded.push_back({"shape " + name, text});
   }
-  TemporaryFile file;
+  // Without a name, nothing stays behind however this process ends.
+  File file(openUnnamedFile());
+  if (file.get() < 0)
+    throwError(std::string("MOPT-I027: cannot make a temporary file: ") + std::strerror(errno) + "; check TMPDIR", "");
   compile.triple = request.triple;
   compile.cpu = request.cpu;
-  compile.output = file.name();
+  compile.output = "the artifact"; // in messages
+  compile.descriptor = file.get();
   FirstError error;
   bool good = false;
   {
@@ -91,13 +73,15 @@ template <class Import> std::unique_ptr<Model> compileWith(const Request &reques
     context.appendDialectRegistry(registry);
     CompileReport report;
     OwningOpRef<ModuleOp> module = import(&context, options);
+    const WeightStore &store = context.getOrLoadDialect<MoptDialect>()->getWeightStore();
+    compile.copied = [&](ArrayRef<uint8_t> bytes) { store.release(bytes); };
     good = module && mopt::compile(*module, compile, report) == CompileStatus::ok;
   }
   if (!good)
     throwError(error.message.empty() ? "MOPT-C100: the compiler gave up without a reason; please report this"
                                      : error.message,
                error.node);
-  return Model::load(file.name(), request.threads);
+  return Model::loadOrDescribe(std::move(file), request.threads);
 }
 
 } // namespace
@@ -110,7 +94,10 @@ void addCompiler(py::module_ &m) {
       [](const std::string &path, const Shapes &shapes, const std::string &triple, const std::string &cpu, int threads) {
         return compileWith({shapes, triple, cpu, threads},
                            [&](mlir::MLIRContext *context, const mopt::ImportOptions &options) {
-                             return mopt::loadModule(path, context, options);
+                             mlir::OwningOpRef<mlir::ModuleOp> module = mopt::loadModule(path, context, options);
+                             bool bound = !module || mopt::fileKind(path) == mopt::FileKind::onnx ||
+                                          mlir::succeeded(mopt::bindShapes(*module, options.shapes));
+                             return bound ? std::move(module) : mlir::OwningOpRef<mlir::ModuleOp>();
                            });
       },
       py::arg("path"), py::arg("shapes"), py::arg("triple"), py::arg("cpu"), py::arg("threads"));

@@ -1,12 +1,11 @@
 #include "Model.h"
 #include "Errors.h"
+#include "mopt/Support/OutputFile.h"
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <optional>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace mopt::python {
@@ -16,14 +15,33 @@ File::~File() {
     close(fd);
 }
 
-std::unique_ptr<Model> Model::load(const std::string &path, int threads) {
-  File file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+std::unique_ptr<Model> Model::load(const std::string &path, int threads, bool verify) {
+  File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)); // NONBLOCK: a FIFO must not hang us
   if (file.get() < 0)
     throwError("MOPT-R010: cannot open '" + path + "': " + std::strerror(errno), "");
-  return load(std::move(file), threads);
+  std::unique_ptr<Model> result = load(std::move(file), threads, mopt_model_load_fd);
+  if (verify) {
+    mopt_error error{};
+    mopt_code code;
+    {
+      py::gil_scoped_release release;
+      code = mopt_model_verify_weights(result->model.get(), &error);
+    }
+    check(code, error, nullptr);
+  }
+  return result;
 }
 
-std::unique_ptr<Model> Model::load(File file, int threads) {
+std::unique_ptr<Model> Model::loadOrDescribe(File file, int threads) {
+  mopt_model *described = nullptr;
+  mopt_error error{};
+  check(mopt_model_describe_fd(file.get(), &described, &error), error, nullptr);
+  bool runs = mopt_model_can_run(described, nullptr) == MOPT_OK;
+  mopt_model_free(described);
+  return load(std::move(file), threads, runs ? mopt_model_load_fd : mopt_model_describe_fd);
+}
+
+std::unique_ptr<Model> Model::load(File file, int threads, mopt_code (*read)(int, mopt_model **, mopt_error *)) {
   std::unique_ptr<Model> result(new Model(std::move(file)));
   mopt_error error{};
   mopt_model *model = nullptr;
@@ -31,7 +49,7 @@ std::unique_ptr<Model> Model::load(File file, int threads) {
   mopt_code code;
   {
     py::gil_scoped_release release;
-    code = mopt_model_load_fd(result->file.get(), &model, &error);
+    code = read(result->file.get(), &model, &error);
   }
   check(code, error, nullptr);
   result->model.reset(model);
@@ -51,25 +69,14 @@ TensorInfo Model::describe(const mopt_tensor_info &info) const {
   return {info.name, mopt_dtype_name(info.dtype), shape};
 }
 
-py::list Model::inputs() const {
+py::list Model::ports(uint32_t mopt_model_info::*count,
+                      mopt_code (*get)(const mopt_model *, uint32_t, mopt_tensor_info *)) const {
   py::list list;
   mopt_model_info all;
   mopt_model_get_info(model.get(), &all);
-  for (uint32_t i = 0; i < all.ninputs; ++i) {
+  for (uint32_t i = 0; i < all.*count; ++i) {
     mopt_tensor_info info;
-    mopt_model_input(model.get(), i, &info);
-    list.append(describe(info));
-  }
-  return list;
-}
-
-py::list Model::outputs() const {
-  py::list list;
-  mopt_model_info all;
-  mopt_model_get_info(model.get(), &all);
-  for (uint32_t i = 0; i < all.noutputs; ++i) {
-    mopt_tensor_info info;
-    mopt_model_output(model.get(), i, &info);
+    get(model.get(), i, &info);
     list.append(describe(info));
   }
   return list;
@@ -173,6 +180,9 @@ py::dict Model::runIn(mopt_session *session, const py::dict &inputs) const {
 }
 
 py::dict Model::run(const py::dict &inputs) {
+  mopt_error error{};
+  if (mopt_model_can_run(model.get(), &error) != MOPT_OK)
+    throwError(error.message + std::string("; save(path) keeps the model for a machine that can"), "");
   SessionPtr session = takeSession();
   // A failed run leaves the session usable: it goes back on every way out.
   struct Return {
@@ -184,23 +194,19 @@ py::dict Model::run(const py::dict &inputs) {
 }
 
 void Model::save(const std::string &path) const {
-  std::string part = path + ".part" + std::to_string(getpid());
-  FILE *to = fopen(part.c_str(), "wbx");
-  if (!to)
-    throwError("MOPT-I027: cannot write '" + path + "': " + std::strerror(errno), "");
+  OutputFile to(path);
   std::vector<char> block(1 << 20);
-  bool good = true;
-  ssize_t got = 0;
-  for (off_t at = 0; good && (got = pread(file.get(), block.data(), block.size(), at)) > 0; at += got)
-    good = fwrite(block.data(), 1, static_cast<size_t>(got), to) == static_cast<size_t>(got);
-  good = good && got == 0;
-  good = fclose(to) == 0 && good;
-  good = good && chmod(part.c_str(), 0644) == 0 && rename(part.c_str(), path.c_str()) == 0;
-  if (good)
-    return;
-  std::string reason = std::strerror(errno);
-  unlink(part.c_str());
-  throwError("MOPT-I027: cannot write '" + path + "': " + reason, "");
+  off_t at = 0;
+  ssize_t got = 1;
+  while (to.ok() && got > 0) {
+    got = pread(file.get(), block.data(), block.size(), at);
+    if (got > 0 && to.write(block.data(), static_cast<size_t>(got)))
+      at += got;
+  }
+  if (got < 0)
+    throwError("MOPT-R011: reading the artifact failed: " + std::string(std::strerror(errno)), "");
+  if (!to.commit())
+    throwError("MOPT-I027: " + to.error(), "");
 }
 
 } // namespace mopt::python

@@ -28,12 +28,15 @@ private:
 
 class Model {
 public:
-  static std::unique_ptr<Model> load(const std::string &path, int threads);
-  // `file` may be unlinked already: a model that compile() made has no name until it is saved.
-  static std::unique_ptr<Model> load(File file, int threads);
+  // With `verify`, all weights are read and compared with their hashes; everything else is always checked.
+  static std::unique_ptr<Model> load(const std::string &path, int threads, bool verify);
+  // `file` may have no name: a model that compile() made gets one when it is saved. If this machine cannot run the model,
+  // the result only describes it.
+  static std::unique_ptr<Model> loadOrDescribe(File file, int threads);
 
-  py::list inputs() const;
-  py::list outputs() const;
+  py::list inputs() const { return ports(&mopt_model_info::ninputs, mopt_model_input); }
+  py::list outputs() const { return ports(&mopt_model_info::noutputs, mopt_model_output); }
+  bool runsHere() const { return mopt_model_can_run(model.get(), nullptr) == MOPT_OK; }
   py::bytes manifest() const;
   // Any number of threads may call it at the same time; each run gets a session of its own.
   py::dict run(const py::dict &inputs);
@@ -49,7 +52,10 @@ private:
   using SessionPtr = std::unique_ptr<mopt_session, Deleter<mopt_session_free>>;
 
   explicit Model(File file) : file(std::move(file)) {}
+  static std::unique_ptr<Model> load(File file, int threads, mopt_code (*read)(int, mopt_model **, mopt_error *));
   TensorInfo describe(const mopt_tensor_info &info) const;
+  py::list ports(uint32_t mopt_model_info::*count,
+                 mopt_code (*get)(const mopt_model *, uint32_t, mopt_tensor_info *)) const;
   SessionPtr takeSession();
   void putSession(SessionPtr session);
   std::vector<InputArray> bindInputs(mopt_session *session, const py::dict &inputs) const;

@@ -26,6 +26,8 @@ PYBIND11_MODULE(_core, m) {
       .def_property_readonly("inputs", &Model::inputs)
       .def_property_readonly("outputs", &Model::outputs)
       .def_property_readonly("manifest", &Model::manifest, "JSON, as bytes")
+      .def_property_readonly("runs_here", &Model::runsHere,
+                             "False for a model that was compiled for another machine: it can be saved, but not run")
       .def("run", &Model::run, py::arg("inputs"),
            "Runs the model on {name: array} and returns {name: array}. Arrays that are contiguous and aligned to 64 "
            "bytes are read in place. Releases the GIL.")
@@ -38,10 +40,12 @@ PYBIND11_MODULE(_core, m) {
 
   m.def(
       "load",
-      [](const py::object &path, int threads) {
-        return Model::load(py::module_::import("os").attr("fspath")(path).cast<std::string>(), threads);
+      [](const py::object &path, int threads, bool verify) {
+        return Model::load(py::module_::import("os").attr("fspath")(path).cast<std::string>(), threads, verify);
       },
-      py::arg("path"), py::arg("threads") = 1, "Loads an artifact. threads=0 means all processors.");
+      py::arg("path"), py::arg("threads") = 1, py::arg("verify") = false,
+      "Loads an artifact. threads=0 means all processors. Everything but the weights is checked for damage; verify=True "
+      "reads and checks them too.");
 #ifdef MOPT_PYTHON_COMPILER
   addCompiler(m);
 #endif

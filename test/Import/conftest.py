@@ -3,6 +3,7 @@
 import os
 import pathlib
 import subprocess
+import time
 
 import numpy as np
 import onnx
@@ -40,6 +41,23 @@ def refused(code, *args, cwd=None, output=None):
     if output is not None:
         assert not os.path.exists(output)
     return errors[0]
+
+
+def measured(*args):
+    """Status, seconds and peak memory in MiB of one run."""
+    read, write = os.pipe()
+    start = time.monotonic()
+    pid = os.fork()
+    if pid == 0:
+        os.close(read)
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 1)
+        os.dup2(null, 2)
+        os.execv(compiler(), [compiler(), *map(str, args)])
+    os.close(write)
+    os.close(read)
+    _, status, usage = os.wait4(pid, 0)
+    return os.waitstatus_to_exitcode(status), time.monotonic() - start, usage.ru_maxrss / 1024
 
 
 def model(nodes, inputs, outputs, initializers=(), opset=21, ir=None, functions=(), value_info=(), domains=(), **kwargs):

@@ -150,6 +150,124 @@ TEST(Loader, RefusesOtherVersionsProcessorsAndFeatures) {
   EXPECT_FAIL(MOPT_E_ABI, "ABI 7", File(file).load(error));
 }
 
+// A description has all that a loaded model says, and refuses to run.
+static void expectToyIsDescribed(const mopt_model *model) {
+  mopt_model_info info;
+  mopt_model_get_info(model, &info);
+  EXPECT_EQ(2u, info.nsteps);
+  EXPECT_EQ("{}", std::string(info.manifest, info.manifest_bytes));
+  EXPECT_EQ(0, mopt_model_find_input(model, "x"));
+  mopt_step_info step;
+  ASSERT_EQ(MOPT_OK, mopt_model_step(model, 1, &step));
+  EXPECT_STREQ("add+relu", step.name);
+  EXPECT_STREQ("add_1\nrelu_2", step.nodes);
+  EXPECT_OK(mopt_model_verify_weights(model, error));
+}
+
+static void expectPlansButDoesNotRun(mopt_model *model, mopt_code code, const char *text) {
+  Session session = makeSession(model);
+  mopt_array shape = tensor(MOPT_F32, {16, 4});
+  mopt_memory memory;
+  EXPECT_OK(mopt_session_plan(session.get(), &shape, 1, &memory, error));
+  EXPECT_EQ(256u, memory.arena);
+  Aligned<float> x(64, 2);
+  mopt_array in = tensor(MOPT_F32, {16, 4}, x.data), y = {};
+  EXPECT_OK(mopt_session_set_input(session.get(), 0, &in, error));
+  EXPECT_OK(mopt_session_prepare(session.get(), error));
+  EXPECT_OK(mopt_session_output(session.get(), 0, &y, error));
+  EXPECT_EQ(16, y.dims[0]);
+  EXPECT_FAIL(code, text, mopt_session_run(session.get(), nullptr, error));
+  for (uint32_t buffer = 0; buffer < 4; ++buffer)
+    EXPECT_EQ(MOPT_E_NO_RESULT, mopt_session_buffer(session.get(), buffer, &y, nullptr));
+}
+
+TEST(Describe, SaysWhatALoadedModelSays) {
+  mopt_model *raw = nullptr;
+  EXPECT_OK(mopt_model_describe(artifact("toy").c_str(), &raw, error));
+  Model model(raw);
+  expectToyIsDescribed(model.get());
+  EXPECT_OK(mopt_model_can_run(model.get(), error));
+  expectPlansButDoesNotRun(model.get(), MOPT_E_ARGUMENT, "only described");
+}
+
+TEST(Describe, ReadsArtifactsOfOtherProcessors) {
+  mopt_model *raw = nullptr;
+  EXPECT_OK(mopt_model_describe(artifact("toy_cpu").c_str(), &raw, error));
+  Model cpu(raw);
+  expectToyIsDescribed(cpu.get());
+  EXPECT_FAIL(MOPT_E_CPU, "needs (unknown)", mopt_model_can_run(cpu.get(), error));
+  expectPlansButDoesNotRun(cpu.get(), MOPT_E_CPU, "needs (unknown)");
+  EXPECT_OK(mopt_model_describe(artifact("toy_machine").c_str(), &raw, error));
+  Model machine(raw);
+  EXPECT_FAIL(MOPT_E_MACHINE, "is for riscv", mopt_model_can_run(machine.get(), error));
+  std::vector<char> file = readFile(artifact("toy"));
+  reinterpret_cast<Elf64_Ehdr *>(file.data())->e_machine = EM_S390;
+  reseal(file);
+  File f(file);
+  EXPECT_OK(mopt_model_describe_fd(f.fd, &raw, error));
+  Model other(raw);
+  expectToyIsDescribed(other.get());
+  EXPECT_FAIL(MOPT_E_MACHINE, "is for unknown (machine 22)", mopt_model_can_run(other.get(), error));
+  expectPlansButDoesNotRun(other.get(), MOPT_E_MACHINE, "is for unknown (machine 22)");
+}
+
+TEST(Describe, ALoadedModelCanRun) {
+  mopt_model *raw = nullptr;
+  EXPECT_OK(mopt_model_load(artifact("toy").c_str(), &raw, error));
+  Model model(raw);
+  EXPECT_OK(mopt_model_can_run(model.get(), error));
+  EXPECT_FAIL(MOPT_E_ARGUMENT, "no model", mopt_model_can_run(nullptr, error));
+}
+
+TEST(Describe, RefusesWhatLoadingRefuses) {
+  mopt_model *model = nullptr;
+  EXPECT_FAIL(MOPT_E_OPEN, "'/nonexistent/m.so': No such file", mopt_model_describe("/nonexistent/m.so", &model, error));
+  EXPECT_FAIL(MOPT_E_OPEN, "not a regular file", mopt_model_describe("/dev/zero", &model, error));
+  EXPECT_FAIL(MOPT_E_ABI, "has ABI 2", mopt_model_describe(artifact("toy_abi").c_str(), &model, error));
+  EXPECT_FAIL(MOPT_E_TABLE, "lies outside the file", mopt_model_describe(artifact("toy_steps").c_str(), &model, error));
+  EXPECT_FAIL(MOPT_E_ARGUMENT, "needed", mopt_model_describe(nullptr, &model, error));
+  EXPECT_FAIL(MOPT_E_ARGUMENT, "needed", mopt_model_describe_fd(0, nullptr, error));
+  std::vector<char> file = readFile(artifact("toy"));
+  file[200] ^= 1;
+  EXPECT_FAIL(MOPT_E_DAMAGED, "the hash of its code", mopt_model_describe_fd(File(file).fd, &model, error));
+}
+
+// Headers, dynamic section and symbols that are wrong but have the right hash, as only somebody who means it writes them.
+TEST(Describe, WrongHeadersAreRefusedNotFollowed) {
+  const std::vector<char> file = readFile(artifact("toy"));
+  const auto *e = reinterpret_cast<const Elf64_Ehdr *>(file.data());
+  const auto *p = reinterpret_cast<const Elf64_Phdr *>(file.data() + e->e_phoff);
+  std::vector<std::pair<uint64_t, uint64_t>> places{{24, sizeof *e + e->e_phnum * sizeof *p}}; // but for the magic number
+  for (int i = 0; i < e->e_phnum; ++i)
+    if (p[i].p_type == PT_DYNAMIC)
+      places.push_back({p[i].p_offset, p[i].p_offset + p[i].p_filesz});
+  places.push_back({e->e_phoff + e->e_phnum * sizeof *p, e->e_phoff + e->e_phnum * sizeof *p + 256}); // symbols, hashes
+  std::mt19937_64 random(11);
+  int refused = 0;
+  File f(file);
+  for (int round = 0; round < 3000; ++round) {
+    std::vector<char> copy = file;
+    for (int k = 0; k < 1 + round % 3; ++k) {
+      auto [begin, end] = places[random() % places.size()];
+      uint64_t at = begin + random() % (end - begin - 8);
+      int64_t values[] = {static_cast<int64_t>(random()), 0, 1, -1, INT64_MAX, INT64_MIN, 64, 1 << 20};
+      std::memcpy(&copy[at], &values[random() % 8], 1 + random() % 8);
+    }
+    reseal(copy);
+    uint64_t weights = trailerOf(copy).weights_offset, tail = copy.size() - sizeof(mopt_trailer);
+    ASSERT_EQ(static_cast<ssize_t>(weights), pwrite(f.fd, copy.data(), weights, 0));
+    ASSERT_EQ(static_cast<ssize_t>(sizeof(mopt_trailer)),
+              pwrite(f.fd, &copy[tail], sizeof(mopt_trailer), static_cast<off_t>(tail)));
+    mopt_model *model = nullptr;
+    mopt_error error;
+    if (mopt_model_describe_fd(f.fd, &model, &error) == MOPT_OK)
+      mopt_model_free(model);
+    else
+      ++refused;
+  }
+  EXPECT_GT(refused, 500);
+}
+
 TEST(Loader, EveryFlippedByteOutsideTheWeightsIsSeen) {
   std::vector<char> file = readFile(artifact("toy"));
   ASSERT_FALSE(file.empty());
@@ -223,8 +341,11 @@ TEST(Loader, WrongTablesAreRefusedNotFollowed) {
     ASSERT_EQ(static_cast<ssize_t>(weights), pwrite(f.fd, copy.data(), weights, 0));
     ASSERT_EQ(static_cast<ssize_t>(sizeof(mopt_trailer)),
               pwrite(f.fd, &copy[tail], sizeof(mopt_trailer), static_cast<off_t>(tail)));
-    mopt_model *model = nullptr;
-    if (mopt_model_load_fd(f.fd, &model, nullptr) == MOPT_OK) {
+    mopt_model *model = nullptr, *described = nullptr;
+    mopt_code code = mopt_model_load_fd(f.fd, &model, nullptr);
+    EXPECT_TRUE(mopt_model_describe_fd(f.fd, &described, nullptr) == code || code == MOPT_E_MACHINE || code == MOPT_E_CPU);
+    mopt_model_free(described);
+    if (code == MOPT_OK) {
       mopt_session *session = nullptr; // sizes come from the table: this must be safe too
       mopt_array shape = tensor(MOPT_F32, {10, 4});
       mopt_memory memory;

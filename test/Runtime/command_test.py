@@ -161,7 +161,7 @@ class Command(unittest.TestCase):
             self.mopt("run", TOY, "--shape", bad, status=2)
 
     def test_artifacts(self):
-        for name in ("toy_abi", "toy_cpu", "toy_machine", "toy_steps", "nothing"):
+        for name in ("toy_abi", "toy_steps", "nothing"):
             self.mopt("inspect", os.path.join(ARTIFACTS, name + ".so"), status=1 if name == "toy_steps" else 2)
         text = self.mopt("inspect", TOY, "--verify", "--shape", "x=16x4", "--sessions", "2")
         for part in ("input      x float32 [n,4]", "all verified", "arena 256 B", "add+relu (add_1,relu_2)"):
@@ -170,6 +170,47 @@ class Command(unittest.TestCase):
         self.assertEqual(256, report["memory"]["arena"])
         self.assertEqual({}, report["manifest"])
         self.assertEqual("{}\n", self.mopt("inspect", TOY, "--manifest"))
+
+    def test_artifacts_of_other_processors_are_described(self):
+        for name, reason in (
+            ("toy_cpu", "MOPT-R017: the artifact needs (unknown)"),
+            ("toy_machine", "MOPT-R016: the artifact is for riscv (machine 243)"),
+        ):
+            path = os.path.join(ARTIFACTS, name + ".so")
+            text = self.mopt("inspect", path, "--verify", "--shape", "x=16x4")
+            for part in (f"runs here  no: {reason}", "input      x float32 [n,4]", "all verified", "arena 256 B"):
+                self.assertIn(part, text)
+            report = json.loads(self.mopt("inspect", path, "--json"))
+            self.assertIs(False, report["runs_here"])
+            self.assertTrue(report["reason"].startswith(reason))
+            self.assertEqual("{}\n", self.mopt("inspect", path, "--manifest"))
+            self.assertIn(reason.split(":")[0], self.mopt("run", path, "--shape", "x=1x4", status=2))
+        report = json.loads(self.mopt("inspect", TOY, "--json"))
+        self.assertEqual((True, None), (report["runs_here"], report["reason"]))
+
+    def test_damaged_weights_are_found_on_request(self):
+        with open(TOY, "rb") as f:
+            data = bytearray(f.read())
+        offset = struct.unpack("<Q", data[-72:][16:24])[0]
+        data[offset + 12345] ^= 1
+        bad = self.path("bad.so")
+        with open(bad, "wb") as f:
+            f.write(data)
+        self.mopt("run", bad, "--shape", "x=1x4")  # weights are not read to load a model
+        for words in (["run", bad, "--shape", "x=1x4", "--verify", "-o", self.path("o.npz")], ["inspect", bad, "--verify"]):
+            self.assertIn("MOPT-R014: the weights are damaged near byte 0", self.mopt(*words, status=2))
+        self.assertFalse(os.path.exists(self.path("o.npz")))
+        self.mopt("run", TOY, "--shape", "x=1x4", "--verify")
+
+    def test_inspect_reads_artifacts_whatever_their_name_is(self):
+        name = self.path("model.onnx")
+        with open(TOY, "rb") as a, open(name, "wb") as b:
+            b.write(a.read())
+        self.assertIn("input      x float32 [n,4]", self.mopt("inspect", name))
+        with open(self.path("text"), "w") as f:
+            f.write("?")
+        self.assertIn("MOPT-R012", self.mopt("inspect", self.path("text"), status=2))
+        self.assertIn("MOPT-R010", self.mopt("inspect", self.folder.name, status=2))
 
     def test_bench(self):
         report = json.loads(
@@ -221,7 +262,16 @@ class Command(unittest.TestCase):
         with open(os.path.join(folder, "mopt-compiler"), "w") as f:
             f.write('#!/bin/sh\necho "$@"\nexit 3\n')
         os.chmod(f.name, 0o755)
-        for words in (["compile", "m.onnx", "-o", "m.so"], ["inspect", "m.onnx", "--x"], ["verify", "--help"]):
+        phase = self.path("phase")
+        with open(phase, "w") as f:
+            f.write("module {}")
+        for words in (
+            ["compile", "m.onnx", "-o", "m.so"],
+            ["inspect", "m.onnx", "--x"],
+            ["inspect", "m.mlirbc"],
+            ["inspect", "--shape", "x=1", phase],
+            ["verify", "--help"],
+        ):
             p = subprocess.run([mopt, *words], capture_output=True, text=True)
             self.assertEqual((3, " ".join(words) + "\n"), (p.returncode, p.stdout))
 

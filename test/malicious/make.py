@@ -330,7 +330,7 @@ def cases():
     add("19_attribute_missing", "I018", model([node("Cast")]))
     add("19_choice", "I018", conv(auto_pad="SIDEWAYS"))
     add("19_cast_to_999", "I014", model([node("Cast", to=999)]))
-    add("19_unknown_rank", "I022", model([node("Relu")], inputs=[value("x", None)]))
+    add("19_unknown_rank", "I033", model([node("Relu")], inputs=[value("x", None)]))
     add("19_declared_type_differs", "I020", model([node("Relu")], outputs=[value("y", None, T.INT64)]))
     # 21: names
     add("21_long_name", "I004", model([node("Relu", ["x"], ["y" * 5000]), node("Relu", ["y" * 5000])]))

@@ -12,7 +12,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Import"))
 import make
-from conftest import compiler, mopt, refused
+from conftest import compiler, measured, mopt, refused
 
 CASES = make.cases()
 
@@ -95,23 +95,6 @@ def test_external_file_that_is_no_plain_file(kind, tmp_path):
         location = "sub/w.bin"
     onnx.save(make.external(location), folder / "m.onnx")
     refused("I015", "import", folder / "m.onnx", "-o", tmp_path / "m.mlir", output=tmp_path / "m.mlir")
-
-
-def measured(*args):
-    """Status, seconds and peak memory in MiB of one run."""
-    read, write = os.pipe()
-    start = time.monotonic()
-    pid = os.fork()
-    if pid == 0:
-        os.close(read)
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, 1)
-        os.dup2(null, 2)
-        os.execv(compiler(), [compiler(), *map(str, args)])
-    os.close(write)
-    os.close(read)
-    _, status, usage = os.wait4(pid, 0)
-    return os.waitstatus_to_exitcode(status), time.monotonic() - start, usage.ru_maxrss / 1024
 
 
 def test_rejections_are_cheap(tmp_path):

@@ -1,5 +1,7 @@
 """The compiler half of the module, and mopt behind onnx's backend interface."""
 
+import json
+
 import mopt
 import numpy as np
 import onnx
@@ -74,6 +76,60 @@ def test_names_the_node_it_refuses():
 def test_refuses_unknown_targets():
     with pytest.raises(mopt.MoptError, match="MOPT-C012"):
         mopt.compile(add_model(), cpu="abacus")
+
+
+@pytest.mark.parametrize(
+    ("target", "code"), [({"triple": "aarch64-linux-gnu"}, "MOPT-R016"), ({"cpu": "sapphirerapids"}, "MOPT-R017")]
+)
+def test_model_for_another_machine_is_described_and_saved(target, code, tmp_path):
+    model = mopt.compile(add_model(), **target)
+    if model.runs_here:
+        pytest.skip("this is such a machine")
+    (x,), (y,) = model.inputs, model.outputs
+    assert (x.name, x.dtype, x.shape) == ("x", "float32", ("n", 3))
+    assert (y.name, y.dtype, y.shape) == ("y", "float32", ("n", 3))
+    needed = json.loads(model.manifest)["target"]
+    assert needed["triple"].startswith("aarch64") if "triple" in target else needed["cpu"] == "sapphirerapids"
+    with pytest.raises(mopt.MoptError, match=r"save\(path\)") as error:
+        model.run({"x": np.zeros((1, 3), np.float32)})
+    assert error.value.code == code
+    model.save(tmp_path / "model.so")
+    with pytest.raises(mopt.MoptError) as error:
+        mopt.load(tmp_path / "model.so")
+    assert error.value.code == code
+
+
+def test_model_of_this_machine_says_so():
+    assert mopt.compile(add_model()).runs_here
+
+
+def test_leaves_no_temporary_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    model = mopt.compile(add_model())
+    assert list(tmp_path.iterdir()) == []
+    model.save(tmp_path / "model.so")
+    assert [path.name for path in tmp_path.iterdir()] == ["model.so"]
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "absent"))
+    with pytest.raises(mopt.MoptError, match="MOPT-I027: cannot make a temporary file: No such file"):
+        mopt.compile(add_model())
+
+
+MODULE = """
+func.func @main(%x: tensor<?x3xf32, #mopt.dims<[n, 3]>> {mopt.name = "x"})
+    -> (tensor<?x3xf32, #mopt.dims<[n, 3]>> {mopt.name = "y"}) {
+  %y = mopt.neg %x : (tensor<?x3xf32, #mopt.dims<[n, 3]>>) -> tensor<?x3xf32, #mopt.dims<[n, 3]>>
+  return %y : tensor<?x3xf32, #mopt.dims<[n, 3]>>
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["module.mlir", "module"])
+def test_takes_modules_with_shapes(name, tmp_path):
+    (tmp_path / name).write_text(MODULE)
+    assert mopt.compile(tmp_path / name).inputs[0].shape == ("n", 3)
+    assert mopt.compile(tmp_path / name, shapes={"x": [4, None]}).inputs[0].shape == (4, 3)
+    with pytest.raises(mopt.MoptError, match="MOPT-C014"):
+        mopt.compile(tmp_path / name, shapes={"z": [4]})
 
 
 def test_onnx_backend():

@@ -95,6 +95,16 @@ def test_refuses_what_is_no_artifact(tmp_path, toy):
         mopt.load(cut)
 
 
+def test_damaged_weights_are_found_on_request(toy, tmp_path):
+    data = bytearray(toy.read_bytes())
+    data[int.from_bytes(data[-72:][16:24], "little") + 12345] ^= 1  # the trailer says where the weights are
+    (tmp_path / "bad.so").write_bytes(data)
+    mopt.load(tmp_path / "bad.so")
+    with pytest.raises(mopt.MoptError, match="MOPT-R014: the weights are damaged near byte 0"):
+        mopt.load(tmp_path / "bad.so", verify=True)
+    assert mopt.load(toy, verify=True).runs_here
+
+
 def test_saves(toy, tmp_path):
     model = mopt.load(toy)
     model.save(tmp_path / "copy.so")

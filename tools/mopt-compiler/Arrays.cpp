@@ -64,13 +64,15 @@ bool writeArrays(const std::string &path, ArrayRef<std::pair<std::string, Tensor
   }
 }
 
-bool runArtifact(const std::string &path, const std::map<std::string, TensorData> &inputs,
+bool runArtifact(int descriptor, const std::map<std::string, TensorData> &inputs,
                  std::vector<std::pair<std::string, TensorData>> &outputs, std::vector<StepValue> *values,
                  std::string &error) {
   try {
-    Model model = loadModel(path);
-    Pool pool = makePool(1);
     mopt_error detail;
+    mopt_model *loaded = nullptr;
+    check(mopt_model_load_fd(descriptor, &loaded, &detail), detail);
+    Model model(loaded);
+    Pool pool = makePool(1);
     mopt_session_options options = {};
     options.size = sizeof options;
     options.pool = pool.get();

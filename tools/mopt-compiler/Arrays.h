@@ -13,13 +13,13 @@ bool readInputArrays(const std::string &path, func::FuncOp func, std::map<std::s
                      std::string &error);
 bool writeArrays(const std::string &path, ArrayRef<std::pair<std::string, TensorData>> arrays, std::string &error);
 
-/// Runs an artifact in this process. `values` gets what each step wrote, by ONNX node names (one a line), in the order of
-/// the steps; null: not wanted.
+/// Runs an artifact in this process, from an open descriptor. `values` gets what each step wrote, by ONNX node names (one a
+/// line), in the order of the steps; null: not wanted.
 struct StepValue {
   std::string nodes;
   TensorData value;
 };
-bool runArtifact(const std::string &path, const std::map<std::string, TensorData> &inputs,
+bool runArtifact(int descriptor, const std::map<std::string, TensorData> &inputs,
                  std::vector<std::pair<std::string, TensorData>> &outputs, std::vector<StepValue> *values,
                  std::string &error);
 

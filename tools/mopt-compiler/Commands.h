@@ -8,6 +8,7 @@
 
 #include "mlir/IR/MLIRContext.h"
 #include "mopt/Import/Import.h"
+#include "mopt/Pipelines/Compile.h"
 #include <CLI/CLI.hpp>
 
 namespace mopt::tool {
@@ -31,10 +32,31 @@ class Context {
 public:
   Context();
   MLIRContext *get() { return &context; }
+  /// Reads an ONNX model or a module and binds the sizes that --shape gives; null after an error.
+  OwningOpRef<ModuleOp> load(StringRef path, const ImportOptions &options);
 
 private:
   MLIRContext context;
 };
+
+/// What a compilation does, on stderr if that is a terminal: a line for each phase that is done, and one that changes while
+/// a phase is at work.
+class Progress {
+public:
+  explicit Progress(bool quiet);
+  ~Progress() { clear(); }
+  /// Reports this compilation. The object has to live as long.
+  void watch(CompileOptions &options);
+  /// A line that stays.
+  void say(const Twine &line);
+
+private:
+  void clear();
+  bool shown, pending = false;
+};
+
+/// "error <message>" to stderr; the status for it.
+int refuse(const Twine &message);
 
 } // namespace mopt::tool
 #endif

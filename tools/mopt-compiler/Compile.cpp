@@ -1,13 +1,13 @@
 //===- Compile.cpp - `mopt-compiler compile` ----------------------------------------------------------------------===//
 #include "mopt/Pipelines/Compile.h"
 #include "Commands.h"
+#include "mopt/Dialect/Mopt/Mopt.h"
 #include "mopt/Package/Package.h"
 #include "mopt/Pipelines/Pipelines.h"
-#include "mopt/Transforms/Passes.h"
+#include "mopt/Support/OutputFile.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/Path.h"
 
 namespace mopt::tool {
 namespace {
@@ -18,10 +18,47 @@ struct Options {
   CompileOptions compile;
 };
 
-int refuse(const Twine &message) {
-  llvm::errs() << "error " << message << "\n";
-  return BadInput;
+/// Whether two paths name one file, which need not exist yet.
+bool samePlace(StringRef a, StringRef b) {
+  auto folder = [](StringRef path) {
+    StringRef parent = llvm::sys::path::parent_path(path);
+    return parent.empty() ? StringRef(".") : parent;
+  };
+  return llvm::sys::fs::equivalent(a, b) || (llvm::sys::path::filename(a) == llvm::sys::path::filename(b) &&
+                                             llvm::sys::fs::equivalent(folder(a), folder(b)));
 }
+
+/// The file of --report. It is opened before the work, so that a bad path costs nothing, and gets its name together with
+/// the output: both are there, or none.
+class ReportFile {
+public:
+  explicit ReportFile(const std::string &path) : path(path) {
+    if (!path.empty())
+      file.emplace(path);
+  }
+  ~ReportFile() {
+    if (named && !kept)
+      (void)llvm::sys::fs::remove(path);
+  }
+  bool ok(std::string &error) const {
+    if (file && !file->ok())
+      error = outputError(*file);
+    return error.empty();
+  }
+  bool write(const CompileReport &report, std::string &error) {
+    if (!file)
+      return true;
+    std::string text = toJson(report);
+    named = file->write(text.data(), text.size()) && file->commit();
+    return ok(error);
+  }
+  void keep() { kept = true; }
+
+private:
+  std::string path;
+  std::optional<OutputFile> file;
+  bool named = false, kept = false;
+};
 
 int run(const Options &given) {
   Options options = given;
@@ -30,17 +67,18 @@ int run(const Options &given) {
   if (textOnly && options.emitGiven && options.compile.emit != "mlir")
     return refuse("MOPT-C011: phase '" + options.compile.toPhase + "' is written as mlir, not as '" + options.compile.emit +
                   "'; leave out --emit, or --to");
-  if (llvm::sys::fs::equivalent(options.input, options.compile.output))
-    return refuse("MOPT-T007: -o names the input itself, '" + options.compile.output + "'; choose another name");
+  const std::string &output = options.compile.output;
+  if (samePlace(options.input, output))
+    return refuse("MOPT-T009: -o names the input itself, '" + output + "'; choose another name");
+  if (!options.report.empty() && (samePlace(options.report, options.input) || samePlace(options.report, output)))
+    return refuse("MOPT-T009: --report names the input or the output, '" + options.report + "'; choose another name");
+  ReportFile reportFile(options.report);
+  std::string error;
+  if (!reportFile.ok(error))
+    return refuse(error);
   Context context;
-  DialectRegistry registry;
-  registerDialects(registry);
-  context.get()->appendDialectRegistry(registry);
-  OwningOpRef<ModuleOp> module = loadModule(options.input, context.get(), options.import);
+  OwningOpRef<ModuleOp> module = context.load(options.input, options.import);
   if (!module)
-    return BadInput;
-  // The importer binds shapes of ONNX models; a module is bound here.
-  if (!StringRef(options.input).ends_with(".onnx") && failed(bindShapes(*module, options.import.shapes)))
     return BadInput;
   for (const auto &[name, sizes] : options.import.shapes) {
     std::string text;
@@ -48,29 +86,24 @@ int run(const Options &given) {
       text += (text.empty() ? "" : "x") + (ShapedType::isDynamic(size) ? "?" : std::to_string(size));
     options.compile.recorded.push_back({"shape " + name, text});
   }
-  if (!options.quiet && llvm::errs().is_displayed())
-    options.compile.onPhase = [](StringRef phase, double ms) {
-      llvm::errs() << llvm::format("%-12s %8.1f ms\n", phase.str().c_str(), ms);
-      if (phase == llvmPhase)
-        llvm::errs() << "machine code ...\r"; // where most of the time goes
+  Progress progress(options.quiet);
+  progress.watch(options.compile);
+  if (!textOnly)
+    options.compile.beforeCommit = [&](const CompileReport &report, std::string &why) {
+      return reportFile.write(report, why);
     };
+  const WeightStore &store = context.get()->getOrLoadDialect<MoptDialect>()->getWeightStore();
+  options.compile.copied = [&](ArrayRef<uint8_t> bytes) { store.release(bytes); };
   CompileReport report;
   CompileStatus status = compile(*module, options.compile, report);
   if (status != CompileStatus::ok)
     return status == CompileStatus::badInput ? BadInput : InternalFault;
   // A phase above code is a module again, which any command can read: text, and its weights beside it.
-  if (textOnly && failed(saveModule(*module, options.compile.output)))
-    return BadInput;
-  if (!options.report.empty()) {
-    std::string text = toJson(report), error;
-    if (!writeFile(ArrayRef<char>(text.data(), text.size()), options.report, 0644, error)) {
-      llvm::errs() << "error " << error << "\n";
-      return BadInput;
-    }
-  }
-  if (!options.quiet && llvm::errs().is_displayed())
-    llvm::errs() << "wrote " << options.compile.output
-                 << (report.fileBytes ? llvm::formatv(", {0:f2} MB", report.fileBytes / 1e6).str() : "") << "\n";
+  auto writeReport = [&] { return success(reportFile.write(report, error)); };
+  if (textOnly && failed(saveModule(*module, output, writeReport)))
+    return error.empty() ? int(BadInput) : refuse(error);
+  reportFile.keep();
+  progress.say("wrote " + output + (report.fileBytes ? llvm::formatv(", {0:f2} MB", report.fileBytes / 1e6).str() : ""));
   return Right;
 }
 } // namespace
@@ -78,7 +111,7 @@ int run(const Options &given) {
 void addCompile(CLI::App &app, int &status) {
   auto options = std::make_shared<Options>();
   CLI::App *command = app.add_subcommand("compile", "ONNX model or mopt module to a native artifact");
-  command->add_option("model", options->input, "ONNX model (.onnx) or mopt module (.mlir)")->required();
+  command->add_option("model", options->input, "ONNX model, or mopt module of any phase")->required();
   command
       ->add_option("-o,--output", options->compile.output,
                    "what to write, for example M.so; a phase before llvm also writes M.weights beside M.mlir")

@@ -48,10 +48,8 @@ int run(const Options &given) {
   DialectRegistry registry;
   registerDialects(registry);
   context.get()->appendDialectRegistry(registry);
-  OwningOpRef<ModuleOp> module = loadModule(options.input, context.get(), options.import);
+  OwningOpRef<ModuleOp> module = context.load(options.input, options.import);
   if (!module)
-    return BadInput;
-  if (!StringRef(options.input).ends_with(".onnx") && failed(bindShapes(*module, options.import.shapes)))
     return BadInput;
   options.compile.emit = "plan";
   CompileReport report;
@@ -60,18 +58,15 @@ int run(const Options &given) {
     return status == CompileStatus::badInput ? BadInput : InternalFault;
   if (!options.node.empty() &&
       llvm::none_of(report.plan, [&](const CompileReport::Step &s) { return llvm::is_contained(s.nodes, options.node); })) {
-    llvm::errs() << "error MOPT-T030: no step comes from a node '" << options.node
-                 << "': it was folded into a constant or a weight, or the model has no such node; `mopt explain` without "
-                    "--node lists all\n";
-    return BadInput;
+    return refuse("MOPT-T030: no step comes from a node '" + options.node +
+                  "': it was folded into a constant or a weight, or the model has no such node; `mopt explain` without "
+                  "--node lists all");
   }
   printTable(report, options.node);
   if (!options.json.empty()) {
     std::string text = explanationJson(report), error;
-    if (!writeFile(ArrayRef<char>(text.data(), text.size()), options.json, 0644, error)) {
-      llvm::errs() << "error " << error << "\n";
-      return BadInput;
-    }
+    if (!writeFile(ArrayRef<char>(text.data(), text.size()), options.json, PackageOptions(), error))
+      return refuse(error);
   }
   return Right;
 }

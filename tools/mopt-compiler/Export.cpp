@@ -11,7 +11,7 @@ struct Options {
 };
 int run(const Options &options) {
   Context context;
-  OwningOpRef<ModuleOp> module = loadModule(options.input, context.get(), options.import);
+  OwningOpRef<ModuleOp> module = context.load(options.input, options.import);
   return module && succeeded(exportOnnx(*module, options.output, options.exporting)) ? Right : BadInput;
 }
 } // namespace

@@ -15,10 +15,7 @@ struct Options {
 
 int run(const Options &options) {
   Context context;
-  DialectRegistry registry;
-  registerDialects(registry);
-  context.get()->appendDialectRegistry(registry);
-  OwningOpRef<ModuleOp> module = loadModule(options.model, context.get(), options.import);
+  OwningOpRef<ModuleOp> module = context.load(options.model, options.import);
   func::FuncOp func = module ? modelFunction(*module) : func::FuncOp();
   std::optional<unsigned> last = findPhase(options.phase);
   if (!func || !last || *last > *findPhase("grouped"))

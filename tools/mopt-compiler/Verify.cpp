@@ -8,18 +8,23 @@
 #include "Commands.h"
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/Pass/PassInstrumentation.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
 #include "mopt/Analysis/Compare.h"
 #include "mopt/Pipelines/Compile.h"
 #include "mopt/Pipelines/Pipelines.h"
+#include "mopt/Support/OutputFile.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cerrno>
+#include <cstring>
+#include <unistd.h>
 
 namespace mopt::tool {
 namespace {
 struct Options {
-  std::string model, inputs;
+  std::string model, inputs, passes, artifact;
   Tolerance tolerance;
   bool noArtifact = false;
   int64_t compareBytes = int64_t(8) << 30; // of the values kept to search for a node
@@ -119,9 +124,11 @@ public:
       return success();
     });
     if (!found)
-      llvm::errs() << "  no node that both sides have differs: the difference is at the outputs or in a new op\n";
+      llvm::errs() << noNode;
   }
 
+  static constexpr llvm::StringLiteral noNode =
+      "  no node that both sides have differs: the difference is at the outputs or in a new op\n";
   const Options &options;
   const std::map<std::string, TensorData> &inputs;
   Named golden;
@@ -166,34 +173,52 @@ private:
   OperationFingerPrint print;
 };
 
-int verifyArtifact(Verifier &verifier, ModuleOp module) {
-  SmallString<128> folder;
-  if (llvm::sys::fs::createUniqueDirectory("mopt-verify", folder)) {
-    llvm::errs() << "error MOPT-I027: no temporary folder can be made; check TMPDIR\n";
-    return BadInput;
+/// Compiles to a file that has no name, so that nothing stays behind however this process ends. -1 after an error, and
+/// `status` says which.
+int compileUnnamed(ModuleOp module, int &status) {
+  int file = openUnnamedFile();
+  if (file < 0) {
+    status = refuse(Twine("MOPT-I027: no temporary file can be made: ") + std::strerror(errno) + "; check TMPDIR");
+    return -1;
   }
-  llvm::scope_exit cleanUp([&] { (void)llvm::sys::fs::remove_directories(folder); });
-  SmallString<128> path(folder);
-  llvm::sys::path::append(path, "model.so");
-  OwningOpRef<ModuleOp> grouped = module.clone();
+  Progress progress(/*quiet=*/false);
   CompileOptions compileOptions;
-  compileOptions.output = path.str().str();
+  progress.watch(compileOptions);
+  compileOptions.output = "the compiled model"; // in messages
+  compileOptions.descriptor = file;
   CompileReport report;
-  if (CompileStatus status = compile(module, compileOptions, report); status != CompileStatus::ok) {
-    llvm::errs() << "error MOPT-V008: the grouped model does not compile\n";
-    return status == CompileStatus::badInput ? BadInput : InternalFault;
-  }
+  CompileStatus done = compile(module, compileOptions, report);
+  if (done == CompileStatus::ok)
+    return file;
+  close(file);
+  llvm::errs() << "error MOPT-V008: the grouped model does not compile\n";
+  status = done == CompileStatus::badInput ? BadInput : InternalFault;
+  return -1;
+}
+
+/// Compares an artifact, by default one of `module`, which is in phase grouped.
+int verifyArtifact(Verifier &verifier, ModuleOp module) {
+  const std::string &given = verifier.options.artifact;
+  OwningOpRef<ModuleOp> grouped = module.clone();
+  int status = Right, file = -1;
+  if (given.empty())
+    file = compileUnnamed(module, status);
+  else if (std::error_code error = llvm::sys::fs::openFileForRead(given, file))
+    status = refuse("MOPT-R010: cannot open '" + given + "': " + error.message());
+  if (file < 0)
+    return status;
+  llvm::scope_exit closing([&] { close(file); });
   Named outputs;
   std::string text;
-  if (!runArtifact(path.str().str(), verifier.inputs, outputs, nullptr, text)) {
+  if (!runArtifact(file, verifier.inputs, outputs, nullptr, text)) {
     llvm::errs() << "error " << text << " (in the compiled model)\n";
-    return InternalFault;
+    return given.empty() ? InternalFault : BadInput;
   }
   if (verifier.check(outputs, text)) {
     llvm::errs() << "ok    compiled model\n";
     return Right;
   }
-  llvm::errs() << "error MOPT-V007: below phase grouped: " << text << "\n";
+  llvm::errs() << "error MOPT-V007: " << (given.empty() ? "below phase grouped" : "the artifact") << ": " << text << "\n";
   // Steps keep their values when asked to; the first that differs from the interpreter is at fault.
   std::map<std::string, TensorData> byNode;
   for (auto &[key, tensor] : verifier.valuesOf(*grouped))
@@ -201,7 +226,8 @@ int verifyArtifact(Verifier &verifier, ModuleOp module) {
       byNode[key.first] = tensor;
   std::vector<StepValue> values;
   outputs.clear();
-  if (runArtifact(path.str().str(), verifier.inputs, outputs, &values, text))
+  bool found = false;
+  if (runArtifact(file, verifier.inputs, outputs, &values, text))
     for (const StepValue &value : values) {
       // A step is named after all its nodes; its value is that of the last.
       auto expected = byNode.find(StringRef(value.nodes).rtrim('\n').rsplit('\n').second.str());
@@ -213,51 +239,77 @@ int verifyArtifact(Verifier &verifier, ModuleOp module) {
       if (auto difference = compare(value.value, expected->second, verifier.options.tolerance)) {
         llvm::errs() << "  first node that differs: '" << expected->first << "', " << difference->text(value.value.dims)
                      << "\n";
+        found = true;
         break;
       }
     }
+  if (!found)
+    llvm::errs() << Verifier::noNode;
   return GoalMissed;
+}
+
+/// Runs passes and the model after each of them. The status when it is decided: something is wrong.
+std::optional<int> verifyPasses(Verifier &verifier, ModuleOp module, PassManager &passes, const Twine &what) {
+  if (passes.empty())
+    return std::nullopt;
+  auto result = Watch::Result::fine;
+  passes.addInstrumentation(std::make_unique<Watch>(verifier, module, result));
+  LogicalResult ran = passes.run(module);
+  if (result == Watch::Result::different)
+    return GoalMissed;
+  if (result == Watch::Result::fine && succeeded(ran))
+    return std::nullopt;
+  if (result == Watch::Result::fine)
+    llvm::errs() << "error MOPT-V008: " << what << " failed\n";
+  return InternalFault;
+}
+
+/// The passes of a text as mlir-opt takes it, "a,func.func(b)", also inside "builtin.module(...)".
+bool parsePasses(StringRef text, PassManager &passes) {
+  if (StringRef inner = text; inner.consume_front("builtin.module(") && inner.consume_back(")"))
+    text = inner;
+  std::string reason;
+  llvm::raw_string_ostream os(reason);
+  if (succeeded(parsePassPipeline(text, passes, os)))
+    return true;
+  StringRef lines = reason; // the text with marks below it, around the one line that says what is wrong
+  size_t at = lines.find("error: ");
+  (void)refuse("MOPT-T000: --passes: " + lines.drop_front(at == StringRef::npos ? 0 : at + 7).split('\n').first);
+  return false;
 }
 
 int run(const Options &options) {
   Context context;
-  DialectRegistry registry;
-  registerDialects(registry);
-  context.get()->appendDialectRegistry(registry);
-  OwningOpRef<ModuleOp> module = loadModule(options.model, context.get(), options.import);
+  PassManager own(context.get());
+  if (!options.passes.empty()) {
+    registerPasses();
+    registerTransformsPasses();
+    if (!parsePasses(options.passes, own))
+      return BadInput;
+  }
+  OwningOpRef<ModuleOp> module = context.load(options.model, options.import);
   func::FuncOp func = module ? modelFunction(*module) : func::FuncOp();
   if (!func)
     return BadInput;
   std::map<std::string, TensorData> inputs;
   std::string error;
-  if (!readInputArrays(options.inputs, func, inputs, error)) {
-    llvm::errs() << "error " << error << "\n";
-    return BadInput;
-  }
+  if (!readInputArrays(options.inputs, func, inputs, error))
+    return refuse(error);
   Verifier verifier(options, inputs);
   std::optional<Named> golden = verifier.outputsOf(*module);
   if (!golden)
     return BadInput;
   verifier.golden = *golden;
 
-  auto result = Watch::Result::fine;
   context.get()->disableMultithreading(); // the model is evaluated between passes
+  if (!options.passes.empty())
+    return verifyPasses(verifier, *module, own, "a pass of --passes").value_or(Right);
   unsigned last = *findPhase("grouped");
-  for (unsigned i = phaseOf(*module) + 1; i <= last; ++i) {
+  for (unsigned i = phaseOf(*module) + 1; i <= last && options.artifact.empty(); ++i) {
     PassManager passes(context.get());
     phases()[i].build(passes);
-    if (passes.empty())
-      continue;
-    passes.addInstrumentation(std::make_unique<Watch>(verifier, *module, result));
-    LogicalResult ran = passes.run(*module);
-    if (result == Watch::Result::different)
-      return GoalMissed;
-    if (result == Watch::Result::failed)
-      return InternalFault;
-    if (failed(ran)) {
-      llvm::errs() << "error MOPT-V008: phase " << phases()[i].name << " failed\n";
-      return InternalFault;
-    }
+    if (std::optional<int> status = verifyPasses(verifier, *module, passes, Twine("phase ") + phases()[i].name))
+      return *status;
   }
   return options.noArtifact ? int(Right) : verifyArtifact(verifier, *module);
 }
@@ -272,11 +324,21 @@ void addVerify(CLI::App &app, int &status) {
                       "allowed error relative to the value; default by type, float32 1e-3");
   command->add_option("--atol", options->tolerance.atol,
                       "allowed error relative to the largest value of the tensor; default by type, float32 1e-4");
-  command->add_flag("--no-artifact", options->noArtifact, "stop at phase grouped: do not compile and run");
+  auto *noArtifact =
+      command->add_flag("--no-artifact", options->noArtifact, "stop at phase grouped: do not compile and run");
+  command
+      ->add_option("--artifact", options->artifact,
+                   "compare this artifact with the model, instead of the passes and an artifact made for it")
+      ->excludes(noArtifact);
+  command
+      ->add_option("--passes", options->passes,
+                   "verify these passes instead of the phases, as mlir-opt takes them: mopt-fold-constants,cse")
+      ->excludes("--artifact");
   bindImportOptions(*command, options->import);
   command->footer(
-      "Exit status: 0 all passes keep the outputs, 3 one does not (it is named), 2 the model or the inputs are at "
-      "fault.\nExample: mopt verify model.onnx --inputs sample.npz");
+      "Exit status: 0 the outputs are kept, 3 they are not (the pass and the first ONNX node that differs are named), 2 the "
+      "model or the inputs are at fault.\nExamples: mopt verify model.onnx --inputs sample.npz\n          "
+      "mopt verify model.onnx --inputs sample.npz --artifact model.so");
   command->callback([options, &status] { status = run(*options); });
 }
 

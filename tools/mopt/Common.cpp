@@ -21,6 +21,18 @@ Model loadModel(const std::string &path) {
   return Model(model);
 }
 
+Model describeModel(const std::string &path) {
+  mopt_error error;
+  mopt_model *model = nullptr;
+  check(mopt_model_describe(path.c_str(), &model, &error), error);
+  return Model(model);
+}
+
+void verifyWeights(const mopt_model *model) {
+  mopt_error error;
+  check(mopt_model_verify_weights(model, &error), error);
+}
+
 Pool makePool(int threads) {
   mopt_error error;
   mopt_pool *pool = nullptr;

@@ -53,9 +53,7 @@ json inspect(const InspectOptions &o, mopt_model *model) {
   mopt_model_get_info(model, &info);
   json r = {{"format", 1},
             {"abi", info.abi_version},
-            {"machine", info.machine == 62    ? "x86-64"
-                        : info.machine == 183 ? "aarch64"
-                                              : "?"},
+            {"machine", mopt_machine_name(info.machine)},
             {"cpu", cpuText(info.cpu)},
             {"file_bytes", info.file_bytes},
             {"code_bytes", info.code_bytes},
@@ -64,8 +62,11 @@ json inspect(const InspectOptions &o, mopt_model *model) {
             {"weights_hash", hex(info.weights_hash)},
             {"inputs", ports(model, info.ninputs, mopt_model_input)},
             {"outputs", ports(model, info.noutputs, mopt_model_output)},
-            {"buffers", info.nbuffers},
-            {"load_ms", static_cast<double>(info.load_ns) / 1e6}};
+            {"buffers", info.nbuffers}};
+  mopt_error error;
+  bool runs = mopt_model_can_run(model, &error) == MOPT_OK;
+  r["runs_here"] = runs;
+  r["reason"] = runs ? json(nullptr) : json(error.message);
   json symbols = json::array(), steps = json::array();
   for (uint32_t i = 0; i < info.nsymbols; ++i) {
     const char *name = mopt_model_symbol_name(model, i);
@@ -89,8 +90,7 @@ json inspect(const InspectOptions &o, mopt_model *model) {
   r["symbols"] = symbols;
   r["steps"] = steps;
   if (o.verify) {
-    mopt_error error;
-    check(mopt_model_verify_weights(model, &error), error);
+    verifyWeights(model);
     r["verified"] = true;
   }
   // Memory is known where the shapes are.
@@ -106,7 +106,6 @@ json inspect(const InspectOptions &o, mopt_model *model) {
     Session session = makeSession(model, pool.get());
     std::vector<mopt_array> shapes = inputShapes(model, parseShapes(o.shapes));
     mopt_memory m;
-    mopt_error error;
     check(mopt_session_plan(session.get(), shapes.data(), static_cast<uint32_t>(shapes.size()), &m, &error), error);
     uint64_t one = m.arena + m.outputs + m.tables;
     r["memory"] = {{"arena", m.arena},       {"outputs", m.outputs},
@@ -121,6 +120,7 @@ void print(const json &r) {
   auto text = [](const json &v, size_t most = 120) { return printable(v.get<std::string>(), most); };
   std::printf("artifact   ABI %u, %s, needs %s\n", r["abi"].get<unsigned>(), text(r["machine"]).c_str(),
               text(r["cpu"]).c_str());
+  std::printf("runs here  %s\n", r["runs_here"].get<bool>() ? "yes" : ("no: " + text(r["reason"], 400)).c_str());
   std::printf("size       %s: code and tables %s, weights %s\n", bytes(r["file_bytes"]).c_str(),
               bytes(r["code_bytes"]).c_str(), bytes(r["weights_bytes"]).c_str());
   std::printf("hashes     code %s, weights %s%s\n", text(r["code_hash"]).c_str(), text(r["weights_hash"]).c_str(),
@@ -161,7 +161,7 @@ void addInspect(CLI::App &app) {
   sub->add_flag("--manifest", o->manifest, "print only the manifest (JSON)");
   sub->add_flag("--json", o->json, "print everything as JSON");
   sub->callback([o] {
-    Model model = loadModel(o->model);
+    Model model = describeModel(o->model);
     mopt_model_info info;
     mopt_model_get_info(model.get(), &info);
     if (o->manifest) {

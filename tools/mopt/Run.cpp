@@ -9,10 +9,13 @@ struct RunOptions {
   std::vector<std::string> shapes;
   int threads = 0;
   uint64_t seed = 1;
+  bool verify = false;
 };
 
 void run(const RunOptions &o) {
   Model model = loadModel(o.model);
+  if (o.verify)
+    verifyWeights(model.get());
   Pool pool = makePool(o.threads);
   Session session = makeSession(model.get(), pool.get());
   std::vector<Array> inputs =
@@ -53,6 +56,8 @@ void addRun(CLI::App &app) {
   sub->add_option("--shape", o->shapes, "NAME=1x3x224x224, for made-up inputs")->allow_extra_args(false);
   sub->add_option("--threads", o->threads, "threads of the pool; 0: all processors")->check(CLI::Range(0, 1024));
   sub->add_option("--seed", o->seed, "of made-up inputs");
+  sub->add_flag("--verify", o->verify,
+                "read all weights before and compare their hashes; everything else is always checked");
   sub->callback([o] { run(*o); });
 }
 } // namespace mopt::tool

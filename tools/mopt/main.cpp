@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <sys/stat.h>
 
 using namespace mopt::tool;
 
@@ -14,6 +15,28 @@ static const char *const compilerCommands[][2] = {
     {"explain", "Say what became of each op, and why:     mopt explain model.onnx --shape x=1x3x224x224"},
     {"export", "Write mopt's IR as ONNX:                  mopt export model.mlir -o model.onnx"},
     {"verify", "Compare every pass with the model before: mopt verify model.onnx --inputs in.npz"}};
+
+// Whether `inspect` of this file needs the compiler. An artifact does not, nor does what is nothing at all: the runtime says
+// what is wrong with it, also where no compiler is installed.
+static bool isModel(const std::string &path) {
+  auto endsWith = [&](const char *ending) {
+    std::size_t n = std::strlen(ending);
+    return path.size() > n && path.compare(path.size() - n, n, ending) == 0;
+  };
+  struct stat info;
+  char start[4] = {};
+  if (stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode)) { // reading a FIFO might wait for ever
+    if (std::FILE *file = std::fopen(path.c_str(), "rb")) {
+      std::size_t n = std::fread(start, 1, sizeof start, file);
+      std::fclose(file);
+      if (n == sizeof start && std::memcmp(start, "\177ELF", 4) == 0)
+        return false;
+    }
+  }
+  // The first field of an ONNX model, MLIR as bytecode and as text.
+  return endsWith(".onnx") || endsWith(".mlir") || endsWith(".mlirbc") ||
+         (start[0] && std::strchr("\bM#!mfb\"{/", start[0]) != nullptr);
+}
 
 // The compiler's words are its own: whatever is not ours goes there unparsed. `inspect` is ours for artifacts only.
 static bool isForCompiler(int argc, char **argv) {
@@ -28,9 +51,10 @@ static bool isForCompiler(int argc, char **argv) {
   if (std::strcmp(argv[1], "inspect") == 0) {
     for (int i = 2; i < argc; ++i) {
       std::string word = argv[i];
-      for (const char *ending : {".onnx", ".mlir"})
-        if (word.size() > 5 && word.compare(word.size() - 5, 5, ending) == 0)
-          return true;
+      if (word == "--shape" || word == "--sessions")
+        ++i; // the next word is a value
+      else if (word[0] != '-' && isModel(word))
+        return true;
     }
     return false;
   }

@@ -36,11 +36,15 @@ OwningOpRef<ModuleOp> importOnnx(ArrayRef<uint8_t> bytes, std::shared_ptr<void> 
 /// "x=1x3x224x224": the name may hold '=', an axis may be '?'. False when the text is not of this form.
 bool parseShapeOption(StringRef text, ImportOptions &options);
 
-/// Reads `.onnx`, or `.mlir` and `.mlirbc` with the weight sources found beside the file.
+/// What a file holds: `.onnx` is ONNX; for other names the first bytes tell, or the end of the name where these do not.
+enum class FileKind { onnx, module };
+FileKind fileKind(StringRef path);
+/// Reads an ONNX model, or an MLIR module (text or bytecode) with the weight sources found beside the file.
 OwningOpRef<ModuleOp> loadModule(StringRef path, MLIRContext *context, const ImportOptions &options);
 
-/// Writes `module` as text and all its weights to `<stem>.weights` beside it. Both are written aside and renamed.
-LogicalResult saveModule(ModuleOp module, StringRef path);
+/// Writes `module` as text and all its weights to `<stem>.weights` beside it. Both get their names when both are written and
+/// `beforeCommit`, if given, agrees.
+LogicalResult saveModule(ModuleOp module, StringRef path, llvm::function_ref<LogicalResult()> beforeCommit = {});
 
 /// A file that another process may cut while it is mapped: a page that vanished reads as zeros and is remembered.
 /// True when that happened to any file of this process.

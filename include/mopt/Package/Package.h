@@ -11,11 +11,13 @@
 #include "mopt/Codegen/Object.h"
 #include "mopt/Package/Plan.h"
 #include "llvm/Support/JSON.h"
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace mopt {
+class OutputFile;
 
 struct PackageOptions {
   std::string compilerVersion = "0.1.0";
@@ -24,8 +26,13 @@ struct PackageOptions {
   /// docs/manifest.md.
   llvm::json::Object manifest;
   ObjectOptions object;
-  unsigned mode = 0644; // of the file, less the umask
   bool symbols = true;  // keep step names in .symtab, for debuggers and profilers; a few KB
+  unsigned mode = 0644; // of the file, less the umask
+  int descriptor = -1;  // not -1: an open file that is written instead of `path`; it stays the caller's
+  /// Called when all bytes are written, before the file gets its name. False drops the file; `error` then says why.
+  std::function<bool(std::string &error)> beforeCommit;
+  /// Called with bytes of weights that are in the file and will not be read again.
+  std::function<void(llvm::ArrayRef<uint8_t>)> copied;
 };
 
 struct PackageStats {
@@ -58,12 +65,15 @@ bool addTable(llvm::Module &module, const Plan &plan, const TargetSpec &target, 
 bool linkCode(llvm::ArrayRef<char> object, const TargetSpec &target, uint64_t weightBytes, bool symbols,
               llvm::SmallVectorImpl<char> &code, std::string &error);
 
-/// Writes code, weights and trailer beside `path` and renames.
-bool writeArtifact(llvm::ArrayRef<char> code, const Plan &plan, llvm::StringRef path, unsigned mode, uint64_t &fileBytes,
-                   std::string &error);
+/// Writes code, weights and trailer, whole or not at all.
+bool writeArtifact(llvm::ArrayRef<char> code, const Plan &plan, llvm::StringRef path, const PackageOptions &options,
+                   uint64_t &fileBytes, std::string &error);
 
-/// Writes bytes beside `path` and renames.
-bool writeFile(llvm::ArrayRef<char> bytes, llvm::StringRef path, unsigned mode, std::string &error);
+/// The error of a file, with its code.
+std::string outputError(const OutputFile &file);
+
+/// Writes bytes, whole or not at all.
+bool writeFile(llvm::ArrayRef<char> bytes, llvm::StringRef path, const PackageOptions &options, std::string &error);
 
 } // namespace mopt
 #endif

@@ -10,19 +10,6 @@
 
 namespace mopt {
 
-struct CompileOptions {
-  std::string triple;           // empty: this machine
-  std::string cpu;              // empty: native here, a baseline elsewhere; see TargetSpec
-  std::string toPhase = "llvm"; // stop after this phase
-  /// so, obj, llvm, asm, mlir (step functions), plan (nothing: for the report); nothing is written before phase llvm.
-  std::string emit = "so";
-  std::string output;                                        // path
-  bool verifyEach = true;                                    // run MLIR's verifier after every pass
-  std::vector<std::pair<std::string, std::string>> recorded; // options to keep in the manifest, no paths
-  /// Called when a phase ends; for progress.
-  std::function<void(StringRef phase, double milliseconds)> onPhase;
-};
-
 struct CompileReport {
   struct PhaseTime {
     std::string name;
@@ -43,6 +30,27 @@ struct CompileReport {
   uint64_t weightBytes = 0, codeBytes = 0, fileBytes = 0;
   int64_t arenaBytes = -1; // peak of a model without symbols, -1 for others
   std::string triple, cpu;
+};
+
+struct CompileOptions {
+  std::string triple;           // empty: this machine
+  std::string cpu;              // empty: native here, a baseline elsewhere; see TargetSpec
+  std::string toPhase = "llvm"; // stop after this phase
+  /// so, obj, llvm, asm, mlir (step functions), plan (nothing: for the report); nothing is written before phase llvm.
+  std::string emit = "so";
+  std::string output;     // path
+  int descriptor = -1;          // not -1: an open file that is written instead; it stays the caller's
+  bool verifyEach = true;       // run MLIR's verifier after every pass
+  std::vector<std::pair<std::string, std::string>> recorded; // options to keep in the manifest, no paths
+  /// Called when a phase ends; for progress.
+  std::function<void(StringRef phase, double milliseconds)> onPhase;
+  /// Called within the phases that take long: `done` of `total` functions have passed `stage`.
+  std::function<void(StringRef stage, uint64_t done, uint64_t total)> onProgress;
+  /// Called when the output is written and the report is complete, before the output gets its name. False drops the
+  /// output; `error` then says why, with a code.
+  std::function<bool(const CompileReport &report, std::string &error)> beforeCommit;
+  /// Called with bytes of weights that are in the output and will not be read again.
+  std::function<void(ArrayRef<uint8_t> bytes)> copied;
 };
 
 enum class CompileStatus { ok, badInput, internalFault };

@@ -97,6 +97,8 @@ MOPT_API int32_t mopt_cpu_count(void);
 MOPT_API uint64_t mopt_cpu_features(void);
 /* Name of one mopt_cpu bit ("avx512_vnni"), NULL if unknown. */
 MOPT_API const char *mopt_cpu_feature_name(uint64_t bit);
+/* Name of an ELF e_machine ("aarch64"), "unknown" if mopt does not compile for it. */
+MOPT_API const char *mopt_machine_name(uint32_t machine);
 
 /* ---- Models ---- */
 
@@ -106,6 +108,12 @@ MOPT_API const char *mopt_cpu_feature_name(uint64_t bit);
 MOPT_API mopt_code mopt_model_load(const char *path, mopt_model **model, mopt_error *error);
 /* The same from an open descriptor, which stays the caller's. */
 MOPT_API mopt_code mopt_model_load_fd(int fd, mopt_model **model, mopt_error *error);
+/* The same checks, but no code is loaded: a description, also of an artifact for another machine. Sessions of it plan, and
+ * refuse to run. */
+MOPT_API mopt_code mopt_model_describe(const char *path, mopt_model **model, mopt_error *error);
+MOPT_API mopt_code mopt_model_describe_fd(int fd, mopt_model **model, mopt_error *error);
+/* MOPT_OK, or the reason why this machine cannot run the model. */
+MOPT_API mopt_code mopt_model_can_run(const mopt_model *model, mopt_error *error);
 /* A model that is linked into this program. `module` must outlive the model. Ranges cannot be checked here. */
 MOPT_API mopt_code mopt_model_from_module(const mopt_module *module, mopt_model **model, mopt_error *error);
 MOPT_API void mopt_model_free(mopt_model *model);

@@ -135,6 +135,7 @@ private:
       bytes = ArrayRef<uint8_t>(plan.owned.back()).take_front(*expected);
     }
     llvm::XXH128_hash_t hash = llvm::xxh3_128bits(*bytes);
+    weight.getContext()->getOrLoadDialect<MoptDialect>()->getWeightStore().release(*bytes);
     std::vector<int64_t> order;
     if (panels)
       order.assign(weight.getPanels()->begin(), weight.getPanels()->end());

@@ -1,32 +1,21 @@
 //===- WeightStore.cpp --------------------------------------------------------------------------------------------===//
 #include "mopt/Dialect/Mopt/WeightStore.h"
 #include "mopt/Support/Checked.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 namespace mopt {
 
 struct WeightStore::Source {
   ArrayRef<uint8_t> bytes;
   std::shared_ptr<void> keepAlive;
+  Forget forget;
 };
 
 WeightStore::WeightStore() = default;
 WeightStore::~WeightStore() = default;
 
-void WeightStore::add(StringRef name, ArrayRef<uint8_t> bytes, std::shared_ptr<void> keepAlive) {
+void WeightStore::add(StringRef name, ArrayRef<uint8_t> bytes, std::shared_ptr<void> keepAlive, Forget forget) {
   std::lock_guard<std::mutex> lock(mutex);
-  sources[name.str()] = std::make_unique<Source>(Source{bytes, std::move(keepAlive)});
-}
-
-bool WeightStore::addFile(StringRef name, StringRef path, std::string &reason) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!buffer) {
-    reason = buffer.getError().message();
-    return false;
-  }
-  std::shared_ptr<llvm::MemoryBuffer> owner = std::move(*buffer);
-  add(name, {reinterpret_cast<const uint8_t *>(owner->getBufferStart()), owner->getBufferSize()}, owner);
-  return true;
+  sources[name.str()] = std::make_unique<Source>(Source{bytes, std::move(keepAlive), std::move(forget)});
 }
 
 bool WeightStore::contains(StringRef name) const {
@@ -49,6 +38,17 @@ std::optional<ArrayRef<uint8_t>> WeightStore::get(StringRef name, int64_t offset
   if (found == sources.end() || !end || static_cast<uint64_t>(*end) > found->second->bytes.size())
     return std::nullopt;
   return found->second->bytes.slice(offset, bytes);
+}
+
+void WeightStore::release(ArrayRef<uint8_t> bytes) const {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto address = [](const uint8_t *p) { return reinterpret_cast<uintptr_t>(p); };
+  for (const auto &[name, source] : sources)
+    if (source->forget && !bytes.empty() && address(bytes.begin()) >= address(source->bytes.begin()) &&
+        address(bytes.end()) <= address(source->bytes.end())) {
+      source->forget(address(bytes.begin()) - address(source->bytes.begin()), bytes.size());
+      return;
+    }
 }
 
 int64_t WeightStore::keep(std::vector<uint8_t> bytes) {

@@ -242,12 +242,22 @@ private:
     if (failed(results)) // the run reports it, with the node's name
       return;
     spent += resultBytes;
+    // The operand has done its work: of a file, only the pages in use count as memory.
+    for (Value operand : op->getOperands())
+      if (auto weight = dyn_cast_or_null<WeightAttr>(valueOf(operand)))
+        release(weight);
     for (auto [result, tensor] : llvm::zip_equal(op->getResults(), *results)) {
       RankedTensorType type = tensor.type(context);
       if (tensor.isAbsent() || result.use_empty() || !type)
         continue;
       replace(result, type, intern(type, std::vector<uint8_t>(tensor.bytes.begin(), tensor.bytes.end())));
     }
+  }
+
+  void release(WeightAttr weight) {
+    const WeightStore &store = context->getOrLoadDialect<MoptDialect>()->getWeightStore();
+    if (auto bytes = store.get(weight.getSource(), weight.getOffset(), weight.getBytes()))
+      store.release(*bytes);
   }
 
   /// Equal contents are kept once.

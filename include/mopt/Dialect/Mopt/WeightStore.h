@@ -5,14 +5,11 @@
 #include "mopt/Support/LLVM.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
-
-namespace llvm {
-class MemoryBuffer;
-} // namespace llvm
 
 namespace mopt {
 
@@ -24,13 +21,17 @@ public:
 
   WeightStore();
   ~WeightStore();
-  /// Makes `bytes` readable under `name`; `keepAlive` owns them.
-  void add(llvm::StringRef name, llvm::ArrayRef<uint8_t> bytes, std::shared_ptr<void> keepAlive);
-  /// Maps a file under `name`. False, with a reason, when it cannot be opened.
-  bool addFile(llvm::StringRef name, llvm::StringRef path, std::string &reason);
+  /// Lets the pages of a range leave memory; they are read again when somebody needs them.
+  using Forget = std::function<void(uint64_t offset, uint64_t bytes)>;
+
+  /// Makes `bytes` readable under `name`; `keepAlive` owns them. `forget` is for maps of files.
+  void add(llvm::StringRef name, llvm::ArrayRef<uint8_t> bytes, std::shared_ptr<void> keepAlive, Forget forget = {});
   bool contains(llvm::StringRef name) const;
   /// The range, or nothing when the source is unknown or too short.
   std::optional<llvm::ArrayRef<uint8_t>> get(llvm::StringRef name, int64_t offset, int64_t bytes) const;
+  /// Says that `bytes`, which lie in a source, are not needed soon: without this, a map that has been read through counts
+  /// as memory of the process. Bytes that are not of a mapped file stay.
+  void release(llvm::ArrayRef<uint8_t> bytes) const;
   /// Keeps `bytes` and returns their offset in `memorySource`. Offsets are 64-byte aligned and follow the order of calls.
   int64_t keep(std::vector<uint8_t> bytes);
 
