@@ -222,13 +222,13 @@ void MoveCode::channels(const RowPlace &first, Value planeStep, int64_t channels
     SmallVector<Value> to = apart ? planes(first.to, position) : pixels(first.to, position), loaded;
     for (Value pointer : from)
       loaded.push_back(load(pointer, Code::width));
-    for (auto [k, pointer] : llvm::enumerate(to))
+    for (int64_t k = 0; k < static_cast<int64_t>(to.size()); ++k)
       store(pick(loaded,
                  [&](int64_t lane) {
-                   int64_t i = static_cast<int64_t>(k) * Code::width + lane;
-                   return apart ? lane * channels + static_cast<int64_t>(k) : i % channels * Code::width + i / channels;
+                   int64_t i = k * Code::width + lane;
+                   return apart ? lane * channels + k : i % channels * Code::width + i / channels;
                  }),
-            pointer);
+            to[k]);
   };
   // The last vectors end with the last position and may overlap the ones before.
   code.either(
