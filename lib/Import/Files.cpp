@@ -213,9 +213,8 @@ bool MappedFile::isMapped(const std::string &path) {
   struct stat info;
   if (::stat(path.c_str(), &info) != 0)
     return false;
-  return llvm::any_of(slots, [&](const Slot &slot) {
-    return slot.end && slot.device == info.st_dev && slot.inode == info.st_ino;
-  });
+  return llvm::any_of(slots,
+                      [&](const Slot &slot) { return slot.end && slot.device == info.st_dev && slot.inode == info.st_ino; });
 }
 
 void MappedFile::addTo(WeightStore &store, StringRef name, const std::shared_ptr<MappedFile> &file) {

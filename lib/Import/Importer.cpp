@@ -268,14 +268,13 @@ OwningOpRef<ModuleOp> GraphBuilder::build(const pb::ModelProto &model, const Fun
   SmallVector<NamedAttribute> opsets;
   for (const auto &[domain, version] : frame.opsets)
     opsets.push_back(builder.getNamedAttr(domain.empty() ? "ai.onnx" : domain, builder.getI64IntegerAttr(version)));
-  module->getOperation()->setAttr(
-      "mopt.onnx",
-      builder.getDictionaryAttr({
-          builder.getNamedAttr("graph", builder.getStringAttr(graph.name())),
-          builder.getNamedAttr("ir_version", builder.getI64IntegerAttr(model.ir_version())),
-          builder.getNamedAttr("opsets", builder.getDictionaryAttr(opsets)),
-          builder.getNamedAttr("producer", builder.getStringAttr(model.producer_name())),
-      }));
+  module->getOperation()->setAttr("mopt.onnx",
+                                  builder.getDictionaryAttr({
+                                      builder.getNamedAttr("graph", builder.getStringAttr(graph.name())),
+                                      builder.getNamedAttr("ir_version", builder.getI64IntegerAttr(model.ir_version())),
+                                      builder.getNamedAttr("opsets", builder.getDictionaryAttr(opsets)),
+                                      builder.getNamedAttr("producer", builder.getStringAttr(model.producer_name())),
+                                  }));
   if (failed(verify(*module)))
     return {};
   return module;

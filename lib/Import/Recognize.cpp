@@ -33,7 +33,10 @@ StringRef describeContent(ArrayRef<uint8_t> bytes) {
     StringRef start, text;
   };
   static const Row rows[] = {
-      {0, "\x7f" "ELF", "an ELF file, as compiled artifacts are (`mopt run`, `mopt bench` and `mopt inspect` take those)"},
+      {0,
+       "\x7f"
+       "ELF",
+       "an ELF file, as compiled artifacts are (`mopt run`, `mopt bench` and `mopt inspect` take those)"},
       {0, "PK\x03\x04", "a zip archive, as PyTorch and numpy write them (export the model with torch.onnx.export)"},
       {0, "\x1f\x8b", "gzip data (unpack it first)"},
       {0, "\x89HDF", "an HDF5 file, as Keras writes them (convert the model with tf2onnx)"},

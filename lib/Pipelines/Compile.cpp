@@ -97,7 +97,7 @@ private:
     package.descriptor = options.descriptor;
     package.beforeCommit = [&](std::string &why) { return !options.beforeCommit || options.beforeCommit(report, why); };
     return writeFile(ArrayRef<char>(text.data(), text.size()), options.output, package, error) ? CompileStatus::ok
-                                                                                                : refuse(error);
+                                                                                               : refuse(error);
   }
 
   CompileStatus generate(const TargetSpec &target) {

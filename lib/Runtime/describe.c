@@ -25,12 +25,10 @@ static const void *place(const image *image, uint64_t address, uint64_t bytes) {
   return NULL;
 }
 
-/* Reads what lies before the weights in the file. */
 static mopt_code read_segment(const image *image, const Elf64_Phdr *p, mopt_error *error) {
-  uint64_t limit = image->model->weights_offset;
-  if (p->p_offset >= limit || !p->p_filesz)
+  uint64_t bytes = p->p_filesz;
+  if (p->p_offset >= image->model->weights_offset || !bytes)
     return MOPT_OK;
-  uint64_t bytes = p->p_filesz < limit - p->p_offset ? p->p_filesz : limit - p->p_offset;
   uintptr_t at = (uintptr_t)place(image, p->p_vaddr, bytes), page = (uintptr_t)sysconf(_SC_PAGESIZE);
   uintptr_t begin = at / page * page;
   if (!at)

@@ -147,8 +147,11 @@ static mopt_code check_elf(mopt_model *model, mopt_error *error) {
     if (p.p_offset > model->file_bytes || p.p_filesz > model->file_bytes - p.p_offset || p.p_filesz > p.p_memsz ||
         p.p_vaddr + p.p_memsz < p.p_vaddr || model->nsegments == MOPT_MAX_SEGMENTS)
       return mopt_fail(error, MOPT_E_DAMAGED, "segment %u lies outside the file", i);
+    bool weights = p.p_filesz && p.p_offset >= model->weights_offset;
+    if (!weights && p.p_filesz && p.p_filesz > model->weights_offset - p.p_offset)
+      return mopt_fail(error, MOPT_E_DAMAGED, "segment %u reaches into the weights", i);
     model->segments[model->nsegments++] =
-        (mopt_segment){(uintptr_t)p.p_vaddr, (uintptr_t)(p.p_vaddr + p.p_memsz), (p.p_flags & PF_X) != 0};
+        (mopt_segment){(uintptr_t)p.p_vaddr, (uintptr_t)(p.p_vaddr + p.p_memsz), (p.p_flags & PF_X) != 0, weights};
   }
   return MOPT_OK;
 }

@@ -35,7 +35,7 @@ static inline mopt_step_fn mopt_variant_fn(const mopt_variant *variant) {
 /* ---- loader.c, table.c ---- */
 typedef struct mopt_segment {
   uintptr_t begin, end; /* in memory */
-  bool executable;
+  bool executable, weights;
 } mopt_segment;
 
 struct mopt_model {

@@ -369,7 +369,8 @@ mopt_code mopt_session_run(mopt_session *session, const mopt_run_options *given,
   const mopt_model *model = session->model;
   if (model->image) { /* no code is there; say why, if there is a reason */
     mopt_code why = mopt_model_can_run(model, error);
-    return release(session, why ? why : mopt_fail(error, MOPT_E_ARGUMENT, "the model was only described: load it to run it"));
+    return release(session,
+                   why ? why : mopt_fail(error, MOPT_E_ARGUMENT, "the model was only described: load it to run it"));
   }
   mopt_run_options options = {0};
   if (given) {

@@ -8,9 +8,15 @@
 
 #define BAD(...) mopt_fail(error, MOPT_E_TABLE, __VA_ARGS__)
 
+/* What a reference may lead to. Nothing but the base of the weights leads to weights: they are not hashed at load. */
+enum target { TABLE, CODE, WEIGHTS };
+static bool leads_to(const mopt_segment *s, enum target target) {
+  return target == WEIGHTS ? s->weights : !s->weights && (target != CODE || s->executable);
+}
+
 /* [p, p + bytes) lies in one segment. A linked-in module has no segments: the linker placed it, there is nothing to check.
  */
-static bool within(const mopt_model *model, const void *p, uint64_t bytes, bool executable) {
+static bool within(const mopt_model *model, const void *p, uint64_t bytes, enum target target) {
   if (!p)
     return false;
   if (!model->nsegments)
@@ -18,7 +24,7 @@ static bool within(const mopt_model *model, const void *p, uint64_t bytes, bool 
   uintptr_t at = (uintptr_t)p;
   for (uint32_t i = 0; i < model->nsegments; ++i) {
     const mopt_segment *s = &model->segments[i];
-    if (at >= s->begin && at < s->end && bytes <= s->end - at && (!executable || s->executable))
+    if (at >= s->begin && at < s->end && bytes <= s->end - at && leads_to(s, target))
       return true;
   }
   return false;
@@ -32,7 +38,7 @@ static bool text_ok(const mopt_model *model, const mopt_rel *field, bool require
     return true;
   for (uint32_t i = 0; i < model->nsegments; ++i) {
     const mopt_segment *s = &model->segments[i];
-    if ((uintptr_t)p >= s->begin && (uintptr_t)p < s->end)
+    if ((uintptr_t)p >= s->begin && (uintptr_t)p < s->end && leads_to(s, TABLE))
       return memchr(p, 0, s->end - (uintptr_t)p) != NULL;
   }
   return false;
@@ -41,7 +47,7 @@ static bool text_ok(const mopt_model *model, const mopt_rel *field, bool require
 static bool array_ok(const mopt_model *model, const void *p, uint64_t count, uint64_t size, uint64_t align) {
   if (count == 0)
     return true;
-  return count <= MAX_ENTRIES && p && (uintptr_t)p % align == 0 && within(model, p, count * size, false);
+  return count <= MAX_ENTRIES && p && (uintptr_t)p % align == 0 && within(model, p, count * size, TABLE);
 }
 
 static bool size_ok(const mopt_model *model, mopt_size size) {
@@ -227,7 +233,7 @@ static mopt_code check_step(mopt_model *model, uint32_t i, mopt_error *error) {
   if (!s->nvariants || !array_ok(model, variants, s->nvariants, sizeof(mopt_variant), sizeof(mopt_rel)))
     return BAD("step %u has no code", i);
   for (uint32_t v = 0; v < s->nvariants; ++v)
-    if (!variants[v].fn || !within(model, (const void *)mopt_variant_fn(&variants[v]), 1, true) ||
+    if (!variants[v].fn || !within(model, (const void *)mopt_variant_fn(&variants[v]), 1, CODE) ||
         !text_ok(model, &variants[v].name, false))
       return BAD("step %u: the code of variant %u lies outside the file", i, v);
   if (!size_ok(model, s->chunks) || !size_ok(model, s->macs) || !size_ok(model, s->bytes))
@@ -267,10 +273,10 @@ mopt_code mopt_table_check(mopt_model *model, mopt_error *error) {
       !array_ok(model, model->buffers, m->nbuffers, sizeof(mopt_buffer), 8) ||
       !array_ok(model, model->steps, m->nsteps, sizeof(mopt_step), 8))
     return BAD("a table lies outside the file");
-  if (m->manifest_bytes && !within(model, mopt_follow(&m->manifest), m->manifest_bytes, false))
+  if (m->manifest_bytes && !within(model, mopt_follow(&m->manifest), m->manifest_bytes, TABLE))
     return BAD("the manifest lies outside the file");
   if (m->weights_bytes &&
-      (!within(model, model->weights, m->weights_bytes, false) || (uintptr_t)model->weights % MOPT_ALIGNMENT))
+      (!within(model, model->weights, m->weights_bytes, WEIGHTS) || (uintptr_t)model->weights % MOPT_ALIGNMENT))
     return BAD("the weights lie outside the file or are not aligned");
   size_t n = m->nbuffers ? m->nbuffers : 1;
   model->buffer_ready = calloc(n, sizeof *model->buffer_ready);

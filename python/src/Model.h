@@ -54,8 +54,7 @@ private:
   explicit Model(File file) : file(std::move(file)) {}
   static std::unique_ptr<Model> load(File file, int threads, mopt_code (*read)(int, mopt_model **, mopt_error *));
   TensorInfo describe(const mopt_tensor_info &info) const;
-  py::list ports(uint32_t mopt_model_info::*count,
-                 mopt_code (*get)(const mopt_model *, uint32_t, mopt_tensor_info *)) const;
+  py::list ports(uint32_t mopt_model_info::*count, mopt_code (*get)(const mopt_model *, uint32_t, mopt_tensor_info *)) const;
   SessionPtr takeSession();
   void putSession(SessionPtr session);
   std::vector<InputArray> bindInputs(mopt_session *session, const py::dict &inputs) const;

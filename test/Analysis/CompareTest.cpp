@@ -110,8 +110,7 @@ TEST(Compare, IntegersHaveNoTolerance) {
   int64_t large = int64_t(1) << 62;
   EXPECT_TRUE(compare(tensor<int64_t>(MOPT_I64, {1}, {large + 1}), tensor<int64_t>(MOPT_I64, {1}, {large}), {}));
   // Elements below a byte: 0x21 is 1, 2 and 0xa1 is 1, -6.
-  auto nibbles =
-      compare(TensorData::own(MOPT_I4, {2}, {0xa1}), TensorData::own(MOPT_I4, {2}, {0x21}), Tolerance{9, 9});
+  auto nibbles = compare(TensorData::own(MOPT_I4, {2}, {0xa1}), TensorData::own(MOPT_I4, {2}, {0x21}), Tolerance{9, 9});
   ASSERT_TRUE(nibbles);
   EXPECT_EQ(1, nibbles->index);
   EXPECT_EQ(-6, nibbles->got);

@@ -107,12 +107,12 @@ TEST_F(InterpreterTest, InputsByName) {
 TEST_F(InterpreterTest, OperandsMayBeAbsent) {
   // A convolution of all-one weights without and with its optional bias.
   auto run = [&](StringRef biasType, StringRef bias) {
-    std::string text = (Twine("func.func @main(%x: tensor<1x1x2x2xf32>) -> tensor<1x1x1x1xf32> {\n") +
-                        "  %w = mopt.constant {value = dense<1.0> : tensor<1x1x2x2xf32>} : tensor<1x1x2x2xf32>\n" +
-                        "  %b = " + bias + " : " + biasType + "\n" +
-                        "  %y = mopt.conv %x, %w, %b : (tensor<1x1x2x2xf32>, tensor<1x1x2x2xf32>, " + biasType +
-                        ") -> tensor<1x1x1x1xf32>\n  return %y : tensor<1x1x1x1xf32>\n}")
-                           .str();
+    std::string text =
+        (Twine("func.func @main(%x: tensor<1x1x2x2xf32>) -> tensor<1x1x1x1xf32> {\n") +
+         "  %w = mopt.constant {value = dense<1.0> : tensor<1x1x2x2xf32>} : tensor<1x1x2x2xf32>\n" + "  %b = " + bias +
+         " : " + biasType + "\n" + "  %y = mopt.conv %x, %w, %b : (tensor<1x1x2x2xf32>, tensor<1x1x2x2xf32>, " + biasType +
+         ") -> tensor<1x1x1x1xf32>\n  return %y : tensor<1x1x1x1xf32>\n}")
+            .str();
     func::FuncOp func = parse(text);
     Interpreter interpreter(&context);
     auto results = interpreter.evaluate(func, ArrayRef<TensorData>{floats({1, 1, 2, 2}, {1, 2, 3, 4})});
@@ -123,29 +123,49 @@ TEST_F(InterpreterTest, OperandsMayBeAbsent) {
 }
 
 const char *const lookUp = R"(
-func.func @main(%i: tensor<?xi64, #mopt.dims<[n]>> {mopt.name = "i"}) -> tensor<?xf32, #mopt.dims<[n]>> {
+func.func @main(%i: tensor<?x1xi64, #mopt.dims<[n, 1]>> {mopt.name = "i"}) -> tensor<?x1xf32, #mopt.dims<[n, 1]>> {
   %table = mopt.constant {value = dense<[1.0, 2.0, 4.0]> : tensor<3xf32>} : tensor<3xf32>
-  %y = mopt.gather %table, %i {axis = 0 : i64} : (tensor<3xf32>, tensor<?xi64, #mopt.dims<[n]>>)
-      -> tensor<?xf32, #mopt.dims<[n]>> loc("look_up")
-  return %y : tensor<?xf32, #mopt.dims<[n]>>
+  %y = mopt.gather %table, %i {axis = 0 : i64} : (tensor<3xf32>, tensor<?x1xi64, #mopt.dims<[n, 1]>>)
+      -> tensor<?x1xf32, #mopt.dims<[n, 1]>> loc("look_up")
+  return %y : tensor<?x1xf32, #mopt.dims<[n, 1]>>
 }
 )";
 
 TEST_F(InterpreterTest, ErrorsNameTheNodeAndTheValue) {
   func::FuncOp func = parse(lookUp);
+  auto indices = [](int64_t a, int64_t b) { return tensor<int64_t>(MOPT_I64, {2, 1}, {a, b}); };
   Interpreter interpreter(&context);
-  auto results = interpreter.evaluate(func, ArrayRef<TensorData>{tensor<int64_t>(MOPT_I64, {2}, {2, -3})});
+  auto results = interpreter.evaluate(func, ArrayRef<TensorData>{indices(2, -3)});
   ASSERT_TRUE(succeeded(results));
   EXPECT_EQ((std::vector<float>{4, 1}), valuesOf((*results)[0]));
-  std::string error = errorOf(func, {tensor<int64_t>(MOPT_I64, {2}, {0, 7})});
+  std::string error = errorOf(func, {indices(0, 7)});
   EXPECT_EQ("MOPT-V002: mopt.gather: an index is outside the axis: operand 1, got 7, limit 3 (node 'look_up')", error);
   ASSERT_EQ(1u, reported.size());
   EXPECT_EQ(error, reported[0]);
   reported.clear();
   InterpreterOptions silent;
   silent.silent = true;
-  EXPECT_EQ(error, errorOf(func, {tensor<int64_t>(MOPT_I64, {2}, {0, 7})}, silent));
+  EXPECT_EQ(error, errorOf(func, {indices(0, 7)}, silent));
   EXPECT_TRUE(reported.empty());
+}
+
+TEST_F(InterpreterTest, RulesSeeTheValuesOfShortVectors) {
+  // The shape rule of the op refuses what it would refuse of a constant, before anything runs.
+  func::FuncOp func = parse(R"(
+func.func @main(%x: tensor<6xf32>, %shape: tensor<2xi64>) -> tensor<?x?xf32, #mopt.dims<[a, b]>> {
+  %y = mopt.reshape %x, %shape : (tensor<6xf32>, tensor<2xi64>) -> tensor<?x?xf32, #mopt.dims<[a, b]>> loc("new_shape")
+  return %y : tensor<?x?xf32, #mopt.dims<[a, b]>>
+}
+)");
+  TensorData x = floats({6}, {1, 2, 3, 4, 5, 6});
+  auto shape = [](int64_t a, int64_t b) { return tensor<int64_t>(MOPT_I64, {2}, {a, b}); };
+  Interpreter interpreter(&context);
+  for (int64_t rows : {2, 3, -1}) {
+    auto results = interpreter.evaluate(func, ArrayRef<TensorData>{x, shape(rows, rows < 0 ? 2 : 6 / rows)});
+    ASSERT_TRUE(succeeded(results));
+    EXPECT_EQ((SmallVector<int64_t>{rows < 0 ? 3 : rows, rows < 0 ? 2 : 6 / rows}), (*results)[0].dims);
+  }
+  EXPECT_EQ("MOPT-V006: the sizes of mopt.reshape do not fit (node 'new_shape')", errorOf(func, {x, shape(4, 2)}));
 }
 
 TEST_F(InterpreterTest, MemoryIsLimitedAndGivenBack) {
@@ -172,7 +192,7 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
     %a = mopt.neg %x : (tensor<2xf32>) -> tensor<2xf32> loc("minus")
     %b = mopt.relu %a : (tensor<2xf32>) -> tensor<2xf32> loc("positive")
     mopt.yield %b : tensor<2xf32>
-  } : tensor<2xf32>
+  } -> tensor<2xf32>
   return %y : tensor<2xf32>
 }
 )");

@@ -18,7 +18,7 @@ def source(tmp_path):
         helper.make_node("Relu", ["b"], ["y"]),
     ]
     made = model(nodes, [value("x", ["n", 2])], [value("y", ["n", 300])], [w], domains=[("ai.onnx.ml", 3)], opset=17)
-    made.producer_name = "a \"tool\""
+    made.producer_name = 'a "tool"'
     onnx.save(made, tmp_path / "m.onnx")
     return tmp_path / "m.onnx"
 

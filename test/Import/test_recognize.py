@@ -48,7 +48,7 @@ def test_onnx_is_read_under_any_name(name, source, tmp_path):
     assert "input   x: float32[n,2]" in text
 
 
-MODULE = 'func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n  return %x : tensor<2xf32>\n}\n'
+MODULE = "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n  return %x : tensor<2xf32>\n}\n"
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,9 @@ def test_message_says_what_was_found(name, ending, tmp_path):
     assert f"not an ONNX ModelProto: the file is {text}" in line
 
 
-@pytest.mark.parametrize("text", ["# a heading\n", "modules are\n", "#!/bin/sh\n", "function f\n", "!", "#", "// only this", ""])
+@pytest.mark.parametrize(
+    "text", ["# a heading\n", "modules are\n", "#!/bin/sh\n", "function f\n", "!", "#", "// only this", ""]
+)
 def test_other_text_is_no_module(text, tmp_path):
     (tmp_path / "file").write_text(text)
     refused("I001", "compile", tmp_path / "file", "-o", tmp_path / "m.so", output=tmp_path / "m.so")
@@ -109,7 +111,9 @@ def test_name_onnx_is_never_read_as_mlir(tmp_path):
     assert "the file is an MLIR module" in refused("I001", "import", tmp_path / "m", "-o", tmp_path / "o.mlir")
 
 
-@pytest.mark.parametrize("data", [b"ML\xefR", b"ML\xefR" + bytes(100), b"ML\xefR\x06MLIR22\x00" + b"\xff" * 50, b"module {", b"func.func @"])
+@pytest.mark.parametrize(
+    "data", [b"ML\xefR", b"ML\xefR" + bytes(100), b"ML\xefR\x06MLIR22\x00" + b"\xff" * 50, b"module {", b"func.func @"]
+)
 def test_damaged_modules(data, tmp_path):
     (tmp_path / "file").write_bytes(data)
     refused("I032", "compile", tmp_path / "file", "-o", tmp_path / "m.so", output=tmp_path / "m.so")
@@ -143,7 +147,9 @@ def test_types_that_are_not_read(given, found, tmp_path):
     onnx.save(model([helper.make_node("Identity", ["x"], ["y"])], [given], [value("y", ["n"])]), tmp_path / "m.onnx")
     line = refused("I022", "import", tmp_path / "m.onnx", "-o", tmp_path / "m.mlir")
     assert found in line
-    assert line.endswith("use tensors of numbers or booleans; work on text, sequences and maps belongs before and after the model (node 'x')")
+    assert line.endswith(
+        "use tensors of numbers or booleans; work on text, sequences and maps belongs before and after the model (node 'x')"
+    )
     assert "--shape" not in line
 
 

@@ -16,7 +16,7 @@
 // RUN: not ls %t/x.so
 // The report says what was made; a model without symbols has a known arena.
 // RUN: mopt-compiler compile %s -o %t/r.so --shape x=8x4 --report %t/r.json --quiet && FileCheck %s --check-prefix=REPORT < %t/r.json
-// REPORT: "arena_bytes": 256
+// REPORT: "arena_bytes": 128
 // REPORT: "steps": 2
 func.func @main(%x: tensor<?x4xf32, #mopt.dims<[n, 4]>> {mopt.name = "x"}) -> (tensor<?x4xf32, #mopt.dims<[n, 4]>> {mopt.name = "y"}) {
   %w = mopt.constant {value = dense<0.5> : tensor<4x4xf32>} : tensor<4x4xf32>

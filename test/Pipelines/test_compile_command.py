@@ -82,7 +82,7 @@ def test_weights_of_a_module_are_not_overwritten(tmp_path):
     source = tmp_path / "m.mlir"
     source.write_text(
         "func.func @main(%x: tensor<2x300xf32>) -> tensor<2x300xf32> {\n"
-        "  %w = mopt.constant {value = #mopt.weight<\"m.weights\", 0, 2400> : tensor<2x300xf32>} : tensor<2x300xf32>\n"
+        '  %w = mopt.constant {value = #mopt.weight<"m.weights", 0, 2400> : tensor<2x300xf32>} : tensor<2x300xf32>\n'
         "  %y = mopt.add %x, %w : (tensor<2x300xf32>, tensor<2x300xf32>) -> tensor<2x300xf32>\n"
         "  return %y : tensor<2x300xf32>\n}\n"
     )

@@ -342,8 +342,9 @@ TEST(Loader, WrongTablesAreRefusedNotFollowed) {
     ASSERT_EQ(static_cast<ssize_t>(sizeof(mopt_trailer)),
               pwrite(f.fd, &copy[tail], sizeof(mopt_trailer), static_cast<off_t>(tail)));
     mopt_model *model = nullptr, *described = nullptr;
-    mopt_code code = mopt_model_load_fd(f.fd, &model, nullptr);
-    EXPECT_TRUE(mopt_model_describe_fd(f.fd, &described, nullptr) == code || code == MOPT_E_MACHINE || code == MOPT_E_CPU);
+    mopt_error error, other;
+    mopt_code code = mopt_model_load_fd(f.fd, &model, &error), same = mopt_model_describe_fd(f.fd, &described, &other);
+    EXPECT_TRUE(same == code || code == MOPT_E_MACHINE || code == MOPT_E_CPU) << error.message << "\n" << other.message;
     mopt_model_free(described);
     if (code == MOPT_OK) {
       mopt_session *session = nullptr; // sizes come from the table: this must be safe too

@@ -24,8 +24,8 @@ bool samePlace(StringRef a, StringRef b) {
     StringRef parent = llvm::sys::path::parent_path(path);
     return parent.empty() ? StringRef(".") : parent;
   };
-  return llvm::sys::fs::equivalent(a, b) || (llvm::sys::path::filename(a) == llvm::sys::path::filename(b) &&
-                                             llvm::sys::fs::equivalent(folder(a), folder(b)));
+  return llvm::sys::fs::equivalent(a, b) ||
+         (llvm::sys::path::filename(a) == llvm::sys::path::filename(b) && llvm::sys::fs::equivalent(folder(a), folder(b)));
 }
 
 /// The file of --report. It is opened before the work, so that a bad path costs nothing, and gets its name together with

@@ -142,9 +142,8 @@ void printJson(const Facts &facts, bool verified) {
   auto ports = [](const std::vector<Port> &list) {
     llvm::json::Array all;
     for (const Port &port : list)
-      all.push_back(llvm::json::Object{{"name", llvm::json::fixUTF8(port.name)},
-                                       {"dtype", port.element},
-                                       {"shape", llvm::json::fixUTF8(port.shape)}});
+      all.push_back(llvm::json::Object{
+          {"name", llvm::json::fixUTF8(port.name)}, {"dtype", port.element}, {"shape", llvm::json::fixUTF8(port.shape)}});
     return all;
   };
   auto names = [](const std::set<std::string> &set) {
@@ -196,8 +195,8 @@ bool readWeights(ModuleOp module) {
 
 int run(const Options &options) {
   if (options.manifest || options.sessions) // both follow from code generation
-    return refuse(Twine("MOPT-T008: ") + (options.manifest ? "--manifest" : "--sessions") +
-                  " is for artifacts, which '" + options.input + "' is not; run `mopt compile` first, then inspect the result");
+    return refuse(Twine("MOPT-T008: ") + (options.manifest ? "--manifest" : "--sessions") + " is for artifacts, which '" +
+                  options.input + "' is not; run `mopt compile` first, then inspect the result");
   Context context;
   OwningOpRef<ModuleOp> module = context.load(options.input, options.import);
   if (!module)

@@ -40,7 +40,7 @@ using Pool = std::unique_ptr<mopt_pool, Free>;
 Model loadModel(const std::string &path);
 Model describeModel(const std::string &path); // without its code, also one for another machine
 void verifyWeights(const mopt_model *model);  // reads them all
-Pool makePool(int threads); // 0: as many as processors
+Pool makePool(int threads);                   // 0: as many as processors
 Session makeSession(mopt_model *model, mopt_pool *pool, bool profile = false);
 
 // Memory with the alignment that spares the runtime a copy. Large blocks are not touched until used.

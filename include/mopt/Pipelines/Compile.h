@@ -39,8 +39,8 @@ struct CompileOptions {
   /// so, obj, llvm, asm, mlir (step functions), plan (nothing: for the report); nothing is written before phase llvm.
   std::string emit = "so";
   std::string output;     // path
-  int descriptor = -1;          // not -1: an open file that is written instead; it stays the caller's
-  bool verifyEach = true;       // run MLIR's verifier after every pass
+  int descriptor = -1;    // not -1: an open file that is written instead; it stays the caller's
+  bool verifyEach = true; // run MLIR's verifier after every pass
   std::vector<std::pair<std::string, std::string>> recorded; // options to keep in the manifest, no paths
   /// Called when a phase ends; for progress.
   std::function<void(StringRef phase, double milliseconds)> onPhase;

@@ -236,7 +236,8 @@ void MoveCode::channels(const RowPlace &first, Value planeStep, int64_t channels
       [&] {
         code.loop(code.i64(0), count, code.i64(1), [&](Value i) {
           for (int64_t c = 0; c < channels; ++c) {
-            Value plane = code.add(code.mul(planeStep, code.i64(c)), i), pixel = code.add(code.mul(i, code.i64(channels)), code.i64(c));
+            Value plane = code.add(code.mul(planeStep, code.i64(c)), i),
+                  pixel = code.add(code.mul(i, code.i64(channels)), code.i64(c));
             store(load(at(first.from, apart ? pixel : plane), 1), at(first.to, apart ? plane : pixel));
           }
         });
