@@ -120,6 +120,8 @@ MOPT_INLINE int32_t prepare(const mopt_tensor *in, int32_t nin, const mopt_tenso
   int64_t n = axes.n ? axes.n : rank, policy = attrInt(attr, MOPT_RESIZE_KEEP_ASPECT_RATIO_POLICY);
   bool crop = attrInt(attr, MOPT_RESIZE_COORDINATE_TRANSFORMATION_MODE) ==
               MOPT_RESIZE_COORDINATE_TRANSFORMATION_MODE_TF_CROP_AND_RESIZE;
+  bool shifted = attrInt(attr, MOPT_RESIZE_COORDINATE_TRANSFORMATION_MODE) ==
+                 MOPT_RESIZE_COORDINATE_TRANSFORMATION_MODE_TF_HALF_PIXEL_FOR_NN;
   uint32_t seen = 0;
   if (int32_t status = expectSize(fault, 0, r.rank, rank)) return status;
   if (!scales == !sizes) return fail(fault, MOPT_STEP_VALUE, 2, scales != nullptr, 1);
@@ -169,6 +171,8 @@ MOPT_INLINE int32_t prepare(const mopt_tensor *in, int32_t nin, const mopt_tenso
       if (int32_t status = expectSize(fault, 3, size, a.outSize)) return status;
     }
     a.length = a.scale * (double)a.size;
+    // An axis that keeps its size has one tap, of weight 1. tf_half_pixel_for_nn looks half an element further even there.
+    if (a.scale == 1.0 && a.size == a.outSize && !crop && !shifted) a.resized = false;
   }
   return MOPT_STEP_OK;
 }
