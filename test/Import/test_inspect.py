@@ -62,17 +62,17 @@ def test_shapes_are_bound(source):
     [("normalized", "imported"), ("grouped", "grouped"), ("kernels", "kernels"), ("buffers", "buffers")],
 )
 def test_modules_of_every_phase(phase, shown, tmp_path):
-    w = numpy_helper.from_array(np.ones((2, 300), np.float32), "w")
-    made = model([helper.make_node("MatMul", ["x", "w"], ["y"])], [value("x", ["n", 2])], [value("y", ["n", 300])], [w])
+    w = numpy_helper.from_array(np.ones((2, 320), np.float32), "w")
+    made = model([helper.make_node("MatMul", ["x", "w"], ["y"])], [value("x", ["n", 2])], [value("y", ["n", 320])], [w])
     onnx.save(made, tmp_path / "m.onnx")
     status, _, err = mopt("compile", tmp_path / "m.onnx", "--to", phase, "-o", tmp_path / "m.mlir")
     assert status == 0, err
     facts = json.loads(inspected(tmp_path / "m.mlir", "--json", "--verify"))
     assert facts["phase"] == shown
     assert facts["verified"] is True
-    assert facts["weights_bytes"] == 2400
+    assert facts["weights_bytes"] == 2560
     assert facts["inputs"] == [{"name": "x", "dtype": "float32", "shape": "[n,2]"}]
-    assert facts["outputs"] == [{"name": "y", "dtype": "float32", "shape": "[n,300]"}]
+    assert facts["outputs"] == [{"name": "y", "dtype": "float32", "shape": "[n,320]"}]
 
 
 def test_verify(source):

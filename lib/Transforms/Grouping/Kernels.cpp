@@ -211,8 +211,12 @@ static std::string whyNoRows(Operation *root) {
                   .Case([&](GroupNormOp op) {
                     auto channels = x[isChannelsLast(op) ? x.size() - 1 : 1].asConstant();
                     auto groups = static_cast<int64_t>(op.getNumGroups());
-                    return isFloat(op.getScale()) && isFloat(op.getBias()) && !op.getScalePerGroup() && channels &&
-                           groups > 0 && *channels % groups == 0;
+                    auto perChannel = [&](Value value) {
+                      SmallVector<DimExpr> dims = dimsOf(value);
+                      return isFloat(value) && dims.size() == 1 && channels && dims[0].isConstant(*channels);
+                    };
+                    return perChannel(op.getScale()) && perChannel(op.getBias()) && !op.getScalePerGroup() && groups > 0 &&
+                           *channels % groups == 0;
                   })
                   .Default(true);
   return fits ? "" : "its scale, bias, norm or groups are not what the kernel takes";
