@@ -15,7 +15,7 @@ def model_of(nodes, inputs, constants, rank):
         "g",
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, dims) for name, dims in inputs.items()],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, [None] * rank)],
-        [numpy_helper.from_array(value, name) for name, value in constants.items()],
+        [numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
@@ -187,3 +187,15 @@ def test_attention_orders():
     _, y = both(model_of(nodes, {"q": dims, "k": dims, "v": dims}, {}, 4), "native", q=q, k=k, v=v)
     scores = np.maximum(np.einsum("bqhd,bkhd->bhqk", q.astype(np.float64), k), 0)
     close(y, np.einsum("bhqk,bkhd->bqhd", scores, v), 100)
+
+
+# A result without axes has an epilogue like any other.
+def test_epilogue_of_a_scalar():
+    x = np.random.default_rng(17).standard_normal((3, 5)).astype(np.float32)
+    nodes = [
+        helper.make_node("ReduceSum", ["x"], ["s"], name="sum", keepdims=0),
+        helper.make_node("Neg", ["s"], ["m"], name="minus"),
+        helper.make_node("Mul", ["m", "c"], ["y"], name="scale"),
+    ]
+    _, y = both(model_of(nodes, {"x": ["n", 5]}, {"c": np.float32(3)}, 0), "native", x=x)
+    close(y, np.float64(-3) * x.astype(np.float64).sum(), 15)

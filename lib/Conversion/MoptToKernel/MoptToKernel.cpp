@@ -178,8 +178,8 @@ private:
   }
 
   /// Where an operand with sizes `dims` is read for a position in `space`.
-  static AffineMap broadcastMap(ArrayRef<DimExpr> dims, ArrayRef<DimExpr> space) {
-    MLIRContext *context = space.front().context();
+  AffineMap broadcastMap(ArrayRef<DimExpr> dims, ArrayRef<DimExpr> space) {
+    MLIRContext *context = builder.getContext(); // a scalar has no axes to ask
     SmallVector<AffineExpr> exprs;
     for (auto [i, dim] : llvm::enumerate(dims)) {
       unsigned axis = space.size() - dims.size() + i;
