@@ -104,7 +104,10 @@ private:
     Plan plan;
     OwningOpRef<ModuleOp> code;
     const Schedule &schedule = scheduleFor(target.cpuBits);
-    if (failed(buildPlan(module, schedule, plan, code)))
+    SmallVector<ScheduleVariant> variants;
+    for (auto [rows, panels] : options.tiles)
+      variants.push_back({llvm::formatv("tile_{0}x{1}", rows, panels).str(), withTile(schedule, rows, panels)});
+    if (failed(buildPlan(module, schedule, variants, plan, code)))
       return CompileStatus::internalFault;
     explain(plan, schedule);
     if (options.emit == "plan")

@@ -15,7 +15,13 @@ struct Schedule {
   unsigned panels;              // panels of a tile at most
   std::array<unsigned, 4> rows; // rows of a tile, by its panels less one
   double macsPerNs;             // of one core at its limit, for estimates in reports
+  /// A step with less work than these takes less time on one thread than another thread takes to wake up.
+  uint32_t serialMacs() const;
+  static uint32_t serialBytes();
 };
+
+/// The row with tiles of at most `rows` x `panels`, for variants of steps. Such tiles may need more registers than there are.
+Schedule withTile(const Schedule &schedule, unsigned rows, unsigned panels);
 
 /// Estimate of the time of a step on one core, ns: for shares in reports, never for decisions that have been measured.
 double estimateNs(const Schedule &schedule, int64_t macs, int64_t bytes, bool generated);

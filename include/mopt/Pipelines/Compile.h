@@ -38,6 +38,9 @@ struct CompileOptions {
   std::string toPhase = "llvm"; // stop after this phase
   /// so, obj, llvm, asm, mlir (step functions), plan (nothing: for the report); nothing is written before phase llvm.
   std::string emit = "so";
+  /// Register tiles, {rows, panels of 16 columns}: each adds a variant "tile_RxP" to the steps that have tiles. Rows are 1 to
+  /// 8, panels 1 to 4.
+  std::vector<std::pair<unsigned, unsigned>> tiles;
   std::string output;     // path
   int descriptor = -1;    // not -1: an open file that is written instead; it stays the caller's
   bool verifyEach = true; // run MLIR's verifier after every pass

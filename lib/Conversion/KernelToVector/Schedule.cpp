@@ -21,7 +21,21 @@ const Schedule rows[] = {
 // and third level of cache in a ns.
 constexpr double referenceFactor = 15, bytesPerNs = 25, stepNs = 300;
 
+// What handing work to a thread that spins costs, and getting its result: measured as the work from which two threads are
+// faster than one (docs/rationale/threads.md).
+constexpr double handOverNs = 2000;
+
 } // namespace
+
+uint32_t Schedule::serialMacs() const { return static_cast<uint32_t>(macsPerNs * handOverNs); }
+uint32_t Schedule::serialBytes() { return static_cast<uint32_t>(bytesPerNs * handOverNs); }
+
+Schedule withTile(const Schedule &schedule, unsigned rows, unsigned panels) {
+  Schedule result = schedule;
+  result.panels = panels;
+  result.rows.fill(rows);
+  return result;
+}
 
 double estimateNs(const Schedule &schedule, int64_t macs, int64_t bytes, bool generated) {
   double work = std::max(macs / schedule.macsPerNs, bytes / bytesPerNs);

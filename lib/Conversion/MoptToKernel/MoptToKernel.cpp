@@ -1,6 +1,7 @@
 //===- MoptToKernel.cpp - groups of mopt ops become groups of destination-passing ops -----------------------------===//
 #include "Roots.h"
 #include "mopt/Conversion/Conversion.h"
+#include "mopt/Dialect/Mopt/Contraction.h"
 #include "mopt/Dialect/Mopt/OpTable.h"
 #include "mopt/Transforms/Grouping/Grouping.h"
 
@@ -203,6 +204,12 @@ private:
     return makeKernelParts(root, operands);
   }
 
+  /// Whether `result` may be written over `source`, of which the element at the same position is read just before: a
+  /// residual sum needs no memory of its own. Nobody else must read `source`.
+  static bool mayTakePlaceOf(Value source, Value result) {
+    return source.getDefiningOp<GroupOp>() && source.hasOneUse() && source.getType() == result.getType();
+  }
+
   /// The kernel op of a root, with its bias and the elementwise ops of the group as epilogue.
   ValueRange makeKernel(OpBuilder &inner, Operation *root, const KernelParts &parts, GroupOp group, ArrayRef<Value> outs) {
     Block &old = group.getBody().front();
@@ -237,7 +244,12 @@ private:
         for (Value operand : op.getOperands())
           if (operand.getParentBlock() != &old && !llvm::is_contained(sources, operand))
             add(operand);
-    Operation *op = parts.create(inner, extras, outs.front(), maps, order);
+    Value out = outs.front();
+    if (order.empty() && isa<MatMulOp, GemmOp, ConvOp>(root))
+      for (auto [source, extra, map] : llvm::zip_equal(sources, extras, maps))
+        if (source && map.isIdentity() && mayTakePlaceOf(source, group.getResult(0)))
+          out = extra;
+    Operation *op = parts.create(inner, extras, out, maps, order);
     Block &block = op->getRegion(0).emplaceBlock();
     Type element = tensorOf(root->getResult(0)).getElementType();
     for (unsigned i = 0; i < extras.size() + 1; ++i)

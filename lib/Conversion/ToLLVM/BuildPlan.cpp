@@ -19,8 +19,8 @@ SmallVector<DimExpr> dimsOfAttr(Attribute attr) {
 
 class Builder : public PlanView {
 public:
-  Builder(func::FuncOp function, Plan &plan, ModuleOp code, const Schedule &schedule)
-      : function(function), plan(plan), emitter(code, *this, schedule) {}
+  Builder(func::FuncOp function, Plan &plan, ModuleOp code, const Schedule &schedule, ArrayRef<ScheduleVariant> variants)
+      : function(function), plan(plan), emitter(code, *this, schedule, variants) {}
 
   LogicalResult run() {
     if (failed(addPorts()) || failed(addSteps()))
@@ -231,7 +231,8 @@ private:
         return failure();
       PlanStep step;
       int32_t number = plan.steps.size();
-      step.function = code->function;
+      for (const StepVariant &variant : code->variants)
+        step.variants.push_back({variant.function, coded(variant.chunks), variant.name});
       step.name = code->name;
       for (std::string &node : onnxNames(group.getLoc()))
         step.nodes.push_back(node);
@@ -244,7 +245,6 @@ private:
           b.lastStep = number;
         }
       step.written = code->writes.size();
-      step.chunks = coded(code->chunks);
       step.macs = coded(code->macs);
       step.bytes = coded(code->bytes);
       step.root = group.getRoot().str();
@@ -275,7 +275,8 @@ private:
 
 } // namespace
 
-LogicalResult buildPlan(ModuleOp module, const Schedule &schedule, Plan &plan, OwningOpRef<ModuleOp> &code) {
+LogicalResult buildPlan(ModuleOp module, const Schedule &schedule, ArrayRef<ScheduleVariant> variants, Plan &plan,
+                        OwningOpRef<ModuleOp> &code) {
   auto functions = module.getOps<func::FuncOp>();
   if (functions.empty())
     return module.emitError("MOPT-C006: has no function");
@@ -285,7 +286,9 @@ LogicalResult buildPlan(ModuleOp module, const Schedule &schedule, Plan &plan, O
     plan.modelHash = hash.getValue().str();
   if (auto name = module->getAttrOfType<StringAttr>("mopt.model_name"))
     plan.modelName = name.getValue().str();
-  return Builder(*functions.begin(), plan, *code, schedule).run();
+  plan.serialMacs = schedule.serialMacs();
+  plan.serialBytes = Schedule::serialBytes();
+  return Builder(*functions.begin(), plan, *code, schedule, variants).run();
 }
 
 } // namespace mopt

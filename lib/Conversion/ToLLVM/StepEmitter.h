@@ -29,19 +29,25 @@ struct PlanView {
 /// The value of a size where work must be guessed at compile time: symbols count as 16.
 int64_t guess(DimExpr size);
 
+/// A function that runs a step.
+struct StepVariant {
+  std::string function;
+  DimExpr chunks;
+  std::string name = "default";
+};
 /// One group as a step.
 struct StepCode {
   bool generated = false; // no reference function runs
-  std::string function;
+  SmallVector<StepVariant> variants;
   SmallVector<Value> reads, writes; // bases, in the order of the step's operands
-  DimExpr chunks, macs, bytes;
+  DimExpr macs, bytes;
   std::string name;
 };
 
 /// Emits step functions into a module. Groups that differ only in buffers and symbols share one kernel function.
 class StepEmitter {
 public:
-  StepEmitter(ModuleOp code, PlanView &plan, const Schedule &schedule);
+  StepEmitter(ModuleOp code, PlanView &plan, const Schedule &schedule, ArrayRef<ScheduleVariant> variants);
   FailureOr<StepCode> emit(GroupOp group);
   MLIRContext *context() { return code.getContext(); }
   /// The internal function that goes by `key`, made by `build` when it is asked for the first time.
@@ -49,6 +55,7 @@ public:
 
 private:
   friend class KernelBody;
+  FailureOr<StepCode> emit(GroupOp group, Operation *root, const Schedule &schedule);
   LLVM::LLVMFuncOp declare(StringRef name, Type result, ArrayRef<Type> arguments);
   /// Address of a constant array with these bytes of elements; equal arrays share one global.
   std::string globalFor(Attribute elements, Type arrayType);
@@ -58,6 +65,7 @@ private:
   ModuleOp code;
   PlanView &plan;
   const Schedule &schedule;
+  ArrayRef<ScheduleVariant> variants;
   OpBuilder builder;
   llvm::StringMap<std::string> byText, byKey, globals;
   llvm::StringMap<unsigned> counters;
