@@ -56,7 +56,7 @@ static mopt_code must_stop(int64_t deadline, const int32_t *cancel) {
   return MOPT_OK;
 }
 
-/* The fault of the lowest chunk is kept: groups start in ascending order and those below a failed one still run, so the
+/* The fault of the lowest chunk is kept: only chunks above a failed one are left out, so the lowest one always runs and the
  * error is the same for every number of threads. */
 static void record_fault(step_job *job, int64_t begin, int32_t status, const mopt_fault *fault) {
   while (atomic_flag_test_and_set_explicit(&job->fault_lock, memory_order_acquire))
