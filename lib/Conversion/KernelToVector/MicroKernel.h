@@ -39,7 +39,7 @@ struct Arithmetic {
 class MicroKernels {
 public:
   /// `depth`: k where it is small and known; the code is then straight. 0: any k.
-  MicroKernels(StepEmitter &emitter, Epilogue epilogue, SmallVector<ExtraAccess> extras, RowAccess access,
+  MicroKernels(FunctionEmitter &emitter, Epilogue epilogue, SmallVector<ExtraAccess> extras, RowAccess access,
                Arithmetic arithmetic, unsigned tableRows, int64_t depth)
       : emitter(emitter), epilogue(epilogue), extras(std::move(extras)), access(access), arithmetic(arithmetic),
         tableRows(tableRows), depth(depth) {}
@@ -47,7 +47,7 @@ public:
 
 private:
   void emit(LLVM::LLVMFuncOp function, TileShape shape);
-  StepEmitter &emitter;
+  FunctionEmitter &emitter;
   Epilogue epilogue;
   SmallVector<ExtraAccess> extras;
   RowAccess access;

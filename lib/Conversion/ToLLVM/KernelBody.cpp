@@ -14,7 +14,7 @@ constexpr int64_t tensorBytes = sizeof(mopt_tensor), attrBytes = sizeof(mopt_att
 
 } // namespace
 
-KernelBody::KernelBody(StepEmitter &emitter, LLVM::LLVMFuncOp function)
+KernelBody::KernelBody(FunctionEmitter &emitter, LLVM::LLVMFuncOp function)
     : emitter(emitter), builder(function.getContext()), loc(function.getLoc()), function(function) {
   builder.setInsertionPointToStart(function.addEntryBlock(builder));
 }

@@ -2,7 +2,7 @@
 #ifndef MOPT_LIB_CONVERSION_TOLLVM_KERNELBODY_H
 #define MOPT_LIB_CONVERSION_TOLLVM_KERNELBODY_H
 
-#include "StepEmitter.h"
+#include "FunctionEmitter.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mopt {
@@ -11,9 +11,9 @@ namespace mopt {
 /// kernels call.
 class KernelBody {
 public:
-  KernelBody(StepEmitter &emitter, OpBuilder builder, Location loc) : emitter(emitter), builder(builder), loc(loc) {}
+  KernelBody(FunctionEmitter &emitter, OpBuilder builder, Location loc) : emitter(emitter), builder(builder), loc(loc) {}
   /// The body of another function: positioned in its entry block, which is made.
-  KernelBody(StepEmitter &emitter, LLVM::LLVMFuncOp function);
+  KernelBody(FunctionEmitter &emitter, LLVM::LLVMFuncOp function);
 
   /// Sizes that are not numbers become arguments; call for every size before `start`.
   void addSize(DimExpr size) {
@@ -46,7 +46,7 @@ public:
   }
   Value laneByLane(StringRef op, DictionaryAttr attrs, ArrayRef<Value> vectors, Type element);
 
-  StepEmitter &emitter;
+  FunctionEmitter &emitter;
   OpBuilder builder;
   Location loc;
   LLVM::LLVMFuncOp function;

@@ -1,6 +1,5 @@
 //===- BuildPlan.cpp - buffers and groups become the table of steps -----------------------------------------------===//
 #include "StepEmitter.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mopt/Dialect/Kernel/Panels.h"
 #include "mopt/Support/Checked.h"
 #include "llvm/ADT/MapVector.h"
@@ -19,8 +18,8 @@ SmallVector<DimExpr> dimsOfAttr(Attribute attr) {
 
 class Builder : public PlanView {
 public:
-  Builder(func::FuncOp function, Plan &plan, ModuleOp code, const Schedule &schedule)
-      : function(function), plan(plan), emitter(code, *this, schedule) {}
+  using MakeEmitter = llvm::function_ref<std::unique_ptr<StepEmitter>(PlanView &)>;
+  Builder(func::FuncOp function, Plan &plan, MakeEmitter make) : function(function), plan(plan), emitter(make(*this)) {}
 
   LogicalResult run() {
     if (failed(addPorts()) || failed(addSteps()))
@@ -148,7 +147,7 @@ private:
         piece.made = panels->elements() * panels->elementBytes();
         piece.make = [panels = *panels, source = *bytes](uint8_t *target) { panels.pack(source.data(), target); };
       }
-      auto end = checked::alignUp<uint64_t>(plan.weightBytes + piece.size(), MOPT_ALIGNMENT);
+      auto end = checked::alignUp<uint64_t>(plan.weightBytes + piece.size(), emitter->weightAlignment());
       plan.weights.push_back(std::move(piece));
       plan.weightBytes = end.value_or(plan.weightBytes);
     }
@@ -224,7 +223,7 @@ private:
         for (Value operand : inner.getOperands())
           if (isa<MemRefType>(operand.getType()) && llvm::is_contained(dims(operand), DimExpr()))
             return inner.emitError("MOPT-C006: has a buffer whose size has no name");
-      FailureOr<StepCode> code = emitter.emit(group);
+      FailureOr<StepCode> code = emitter->emit(group);
       if (failed(code))
         return failure();
       PlanStep step;
@@ -263,7 +262,7 @@ private:
 
   mutable func::FuncOp function; // op handles are not const-correct
   Plan &plan;
-  StepEmitter emitter;
+  std::unique_ptr<StepEmitter> emitter;
   llvm::MapVector<Value, uint32_t> buffers;
   llvm::DenseMap<DimAttr, int64_t> symbols;
   /// Offset by hash, length and order of the bytes.
@@ -271,19 +270,66 @@ private:
   bool broken = false;
 };
 
+/// The value that symbols are taken to have where work must be guessed at compile time.
+constexpr int64_t guessedSize = 16;
+
 } // namespace
 
-LogicalResult buildPlan(ModuleOp module, const Schedule &schedule, Plan &plan, OwningOpRef<ModuleOp> &code) {
+int64_t guess(DimExpr size) {
+  return size ? size.evaluate([](StringRef) { return std::optional<int64_t>(guessedSize); }).value_or(guessedSize)
+              : guessedSize;
+}
+
+Operation *rootOf(GroupOp group) {
+  Operation *root = nullptr;
+  for (Operation &op : group.getBody().front().without_terminator()) {
+    if (root || !isa<kernel::ReferenceOp, linalg::GenericOp, kernel::RootOpInterface, kernel::PackOp>(op)) {
+      op.emitError() << "MOPT-C004: '" << op.getName() << "' cannot stand in a step";
+      return nullptr;
+    }
+    root = &op;
+  }
+  if (!root) {
+    group.emitError("MOPT-C004: group is empty");
+    return nullptr;
+  }
+  if (cast<DestinationStyleOpInterface>(root).getDpsInits().empty()) {
+    root->emitError("MOPT-C004: writes nothing");
+    return nullptr;
+  }
+  return root;
+}
+
+void listBuffers(Operation *root, PlanView &plan, StepCode &step) {
+  auto dps = cast<DestinationStyleOpInterface>(root);
+  for (OpOperand &operand : root->getOpOperands()) {
+    Value base = plan.view(operand.get()).base;
+    auto &list = dps.isDpsInit(&operand) ? step.writes : step.reads;
+    if (!llvm::is_contained(list, base))
+      list.push_back(base);
+  }
+  llvm::erase_if(step.reads, [&](Value base) { return llvm::is_contained(step.writes, base); });
+}
+
+DimExpr bytesOf(Operation *root, PlanView &plan) {
+  MLIRContext *context = root->getContext();
+  DimExpr bytes = DimExpr::constant(context, 0);
+  for (Value operand : root->getOperands()) {
+    BufferView view = plan.view(operand);
+    bytes = bytes + (DimExpr::product(view.dims, context) * storedBits(view.element)).ceilDiv(8);
+  }
+  return bytes;
+}
+
+LogicalResult buildPlan(ModuleOp module, llvm::function_ref<std::unique_ptr<StepEmitter>(PlanView &)> make, Plan &plan) {
   auto functions = module.getOps<func::FuncOp>();
   if (functions.empty())
     return module.emitError("MOPT-C006: has no function");
-  module.getContext()->loadDialect<LLVM::LLVMDialect, scf::SCFDialect, arith::ArithDialect>();
-  code = ModuleOp::create(module.getLoc());
   if (auto hash = module->getAttrOfType<StringAttr>("mopt.model_hash"))
     plan.modelHash = hash.getValue().str();
   if (auto name = module->getAttrOfType<StringAttr>("mopt.model_name"))
     plan.modelName = name.getValue().str();
-  return Builder(*functions.begin(), plan, *code, schedule).run();
+  return Builder(*functions.begin(), plan, make).run();
 }
 
 } // namespace mopt

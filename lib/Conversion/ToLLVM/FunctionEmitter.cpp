@@ -1,5 +1,5 @@
-//===- StepEmitter.cpp - one group, one step function -------------------------------------------------------------===//
-#include "StepEmitter.h"
+//===- FunctionEmitter.cpp - one group, one step function ---------------------------------------------------------===//
+#include "FunctionEmitter.h"
 #include "../KernelToVector/Epilogue.h"
 #include "../KernelToVector/RootEmitter.h"
 #include "KernelBody.h"
@@ -9,9 +9,6 @@ namespace {
 
 /// Work below which a chunk costs more to hand out than to run, in multiply-adds or elements.
 constexpr int64_t chunkWork = 1 << 16;
-/// The value that symbols are taken to have where work must be guessed at compile time.
-constexpr int64_t guessedSize = 16;
-
 /// Units of a reference op (the record's `units`).
 DimExpr unitsOf(kernel::ReferenceOp op, const BufferView &result, const OpRow *row) {
   MLIRContext *context = op.getContext();
@@ -86,16 +83,11 @@ DimExpr workOf(kernel::ReferenceOp op, const BufferView &result, PlanView &plan)
 
 } // namespace
 
-int64_t guess(DimExpr size) {
-  return size ? size.evaluate([](StringRef) { return std::optional<int64_t>(guessedSize); }).value_or(guessedSize)
-              : guessedSize;
-}
-
-StepEmitter::StepEmitter(ModuleOp code, PlanView &plan, const Schedule &schedule)
+FunctionEmitter::FunctionEmitter(ModuleOp code, PlanView &plan, const Schedule &schedule)
     : code(code), plan(plan), schedule(schedule), builder(code.getContext()) {}
 
-LLVM::LLVMFuncOp StepEmitter::shared(StringRef key, StringRef prefix, llvm::function_ref<void(LLVM::LLVMFuncOp)> build,
-                                     Type type) {
+LLVM::LLVMFuncOp FunctionEmitter::shared(StringRef key, StringRef prefix, llvm::function_ref<void(LLVM::LLVMFuncOp)> build,
+                                         Type type) {
   std::string &name = byKey[key];
   if (!name.empty())
     return code.lookupSymbol<LLVM::LLVMFuncOp>(name);
@@ -109,7 +101,7 @@ LLVM::LLVMFuncOp StepEmitter::shared(StringRef key, StringRef prefix, llvm::func
   return function;
 }
 
-LLVM::LLVMFuncOp StepEmitter::declare(StringRef name, Type result, ArrayRef<Type> arguments) {
+LLVM::LLVMFuncOp FunctionEmitter::declare(StringRef name, Type result, ArrayRef<Type> arguments) {
   if (auto found = code.lookupSymbol<LLVM::LLVMFuncOp>(name))
     return found;
   OpBuilder::InsertionGuard guard(builder);
@@ -117,7 +109,7 @@ LLVM::LLVMFuncOp StepEmitter::declare(StringRef name, Type result, ArrayRef<Type
   return LLVM::LLVMFuncOp::create(builder, code.getLoc(), name, LLVM::LLVMFunctionType::get(result, arguments));
 }
 
-std::string StepEmitter::globalFor(Attribute elements, Type arrayType) {
+std::string FunctionEmitter::globalFor(Attribute elements, Type arrayType) {
   std::string key;
   llvm::raw_string_ostream os(key);
   os << elements;
@@ -132,7 +124,7 @@ std::string StepEmitter::globalFor(Attribute elements, Type arrayType) {
   return name;
 }
 
-std::string StepEmitter::share(LLVM::LLVMFuncOp function, StringRef prefix) {
+std::string FunctionEmitter::share(LLVM::LLVMFuncOp function, StringRef prefix) {
   std::string text;
   llvm::raw_string_ostream os(text);
   function.print(os, OpPrintingFlags().useLocalScope());
@@ -146,45 +138,24 @@ std::string StepEmitter::share(LLVM::LLVMFuncOp function, StringRef prefix) {
   return name;
 }
 
-FailureOr<StepCode> StepEmitter::emit(GroupOp group) {
+FailureOr<StepCode> FunctionEmitter::emit(GroupOp group) {
   StepCode step;
   Location unknown = builder.getUnknownLoc(); // names of nodes are in the table; equal code must have equal text
-  Operation *root = nullptr;
-  for (Operation &op : group.getBody().front().without_terminator()) {
-    if (root || !isa<kernel::ReferenceOp, linalg::GenericOp, kernel::RootOpInterface, kernel::PackOp>(op)) {
-      op.emitError() << "MOPT-C004: '" << op.getName() << "' cannot stand in a step";
-      return failure();
-    }
-    root = &op;
-  }
-  if (!root) {
-    group.emitError("MOPT-C004: group is empty");
+  Operation *root = rootOf(group);
+  if (!root)
     return failure();
-  }
   auto reference = dyn_cast<kernel::ReferenceOp>(root);
   auto loop = dyn_cast<linalg::GenericOp>(root);
   auto dps = cast<DestinationStyleOpInterface>(root);
   std::unique_ptr<RootEmitter> own = makeRootEmitter(root, plan, schedule);
-  if (dps.getDpsInits().empty()) {
-    root->emitError("MOPT-C004: writes nothing");
-    return failure();
-  }
-
-  // Buffers, each once: what is written last.
-  for (OpOperand &operand : root->getOpOperands()) {
-    Value base = plan.view(operand.get()).base;
-    auto &list = dps.isDpsInit(&operand) ? step.writes : step.reads;
-    if (!llvm::is_contained(list, base))
-      list.push_back(base);
-  }
-  llvm::erase_if(step.reads, [&](Value base) { return llvm::is_contained(step.writes, base); });
+  listBuffers(root, plan, step);
   SmallVector<Value> bases(step.reads);
   llvm::append_range(bases, step.writes);
 
   // Work and chunks. Sizes of chunks follow from shapes only, never from threads.
   MLIRContext *context = builder.getContext();
   BufferView result = plan.view(dps.getDpsInits().front());
-  DimExpr units, work, bytes = DimExpr::constant(context, 0);
+  DimExpr units, work, bytes = bytesOf(root, plan);
   if (own) {
     units = own->units;
     work = own->work;
@@ -206,10 +177,6 @@ FailureOr<StepCode> StepEmitter::emit(GroupOp group) {
       step.name += (step.name.empty() ? "" : "+") + scalar.getOp().str();
     if (step.name.empty())
       step.name = "copy";
-  }
-  for (OpOperand &operand : root->getOpOperands()) {
-    BufferView view = plan.view(operand.get());
-    bytes = bytes + (DimExpr::product(view.dims, context) * storedBits(view.element)).ceilDiv(8);
   }
   if (!units || !work || !bytes || (own && llvm::is_contained(own->sizes, DimExpr()))) {
     root->emitError("MOPT-C005: the size of its work overflows 64 bits");
@@ -307,6 +274,13 @@ FailureOr<StepCode> StepEmitter::emit(GroupOp group) {
   LLVM::ReturnOp::create(builder, unknown, run.getResult());
   step.function = share(stepFunction, "step");
   return step;
+}
+
+LogicalResult buildPlan(ModuleOp module, const Schedule &schedule, Plan &plan, OwningOpRef<ModuleOp> &code) {
+  module.getContext()->loadDialect<LLVM::LLVMDialect, scf::SCFDialect, arith::ArithDialect>();
+  code = ModuleOp::create(module.getLoc());
+  auto make = [&](PlanView &view) { return std::make_unique<FunctionEmitter>(*code, view, schedule); };
+  return buildPlan(module, make, plan);
 }
 
 } // namespace mopt
