@@ -144,10 +144,8 @@ private:
       piece.offset = plan.weightBytes;
       piece.bytes = *bytes;
       if (panels) {
-        piece.made = panels->elements() * sizeof(float);
-        piece.make = [panels = *panels, source = *bytes](uint8_t *target) {
-          panels.pack(source.data(), reinterpret_cast<float *>(target));
-        };
+        piece.made = panels->elements() * panels->elementBytes();
+        piece.make = [panels = *panels, source = *bytes](uint8_t *target) { panels.pack(source.data(), target); };
       }
       auto end = checked::alignUp<uint64_t>(plan.weightBytes + piece.size(), emitter->weightAlignment());
       plan.weights.push_back(std::move(piece));

@@ -53,10 +53,13 @@ public:
     if (!llvm::hasSingleElement(functions) || (*functions.begin()).isExternal())
       return refuse("MOPT-C006: the module has " + std::to_string(std::distance(functions.begin(), functions.end())) +
                     " functions, expected one with a body: the model");
+    if (!options.requantize.empty() && failed(setRequantize(module, options.requantize)))
+      return CompileStatus::badInput;
+    PhaseOptions phaseOptions;
     for (unsigned i = phaseOf(module) + 1; i <= *last && i < phases().size(); ++i) {
       PassManager pm(module.getContext());
       pm.enableVerifier(options.verifyEach);
-      phases()[i].build(pm);
+      phases()[i].build(pm, phaseOptions);
       // A phase up to `grouped` refuses what a model asks for; below, a failure is ours.
       if (failed(pm.run(module)))
         return i <= *findPhase("grouped") ? CompileStatus::badInput : CompileStatus::internalFault;

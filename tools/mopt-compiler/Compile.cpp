@@ -96,6 +96,8 @@ int run(const Options &given) {
       text += (text.empty() ? "" : "x") + (ShapedType::isDynamic(size) ? "?" : std::to_string(size));
     options.compile.recorded.push_back({"shape " + name, text});
   }
+  if (!options.compile.requantize.empty())
+    options.compile.recorded.push_back({"requantize", options.compile.requantize});
   Progress progress(options.quiet);
   progress.watch(options.compile);
   if (!textOnly)
@@ -134,6 +136,7 @@ void addCompile(CLI::App &app, int &status) {
                    "stop after a phase: imported, normalized, pruned, quantized, fused, grouped, kernels, buffers, llvm")
       ->capture_default_str();
   command->add_option("--emit", options->compile.emit, "so, obj, llvm, asm or mlir")->capture_default_str();
+  bindRequantizeOption(*command, options->compile.requantize);
   command->add_option("--report", options->report, "write times and sizes as JSON");
   command
       ->add_option("--tiles", options->tiles,

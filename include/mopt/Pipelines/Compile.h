@@ -35,6 +35,7 @@ struct CompileReport {
 struct CompileOptions {
   std::string triple;           // empty: this machine
   std::string cpu;              // empty: native here, a baseline elsewhere; see TargetSpec
+  std::string requantize;       // float or fixed; empty: as the module says, which is float for ONNX, and fixed on NPUs
   std::string toPhase = "llvm"; // stop after this phase
   /// so, obj, llvm, asm, mlir (step functions), plan (nothing: for the report); nothing is written before phase llvm.
   std::string emit = "so";

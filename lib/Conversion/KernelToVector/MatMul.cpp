@@ -9,11 +9,15 @@ public:
   MatMul(kernel::MatMulOp op, PlanView &plan, const Schedule &schedule) : TileNest(op, plan, schedule) {
     Axes av = axesOf(op.getInputs()[0], op.getAOrder()), bv = axesOf(op.getInputs()[1], std::nullopt),
          yv = axesOf(op.getOuts()[0], op.getYOrder());
+    if (arithmetic.bytes) { // [..., 16, 4] bytes lie as [..., 16] floats do
+      bv.dims.pop_back();
+      bv.strides = rowMajorStrides(bv.dims, context);
+    }
     unsigned rank = yv.dims.size(), outer = rank - 2;
     m = yv.dims[rank - 2];
     n = yv.dims[rank - 1];
     k = av.dims.back();
-    panelStep = k * Code::width;
+    panelStep = panelRows(k) * Code::width;
     a = aligned(op.getInputs()[0], av, 2, yv.dims);
     y = aligned(op.getOuts()[0], yv, 2, yv.dims);
     b = aligned(op.getInputs()[1], bv, 3, yv.dims);

@@ -7,7 +7,7 @@
 
 namespace mopt {
 
-/// y[batch..., m, n] = sum over k of a[batch..., m, k] * b[batch..., k, n], tile by tile. Rows of `a` are equally spaced, or
+/// y[batch..., m, n] = sum over k of a[batch..., m, k] * b[batch..., k, n], tile by tile, of floats or bytes. Rows of `a` are equally spaced, or
 /// found through a table that `fillTable` makes.
 ///
 /// Rows are cut into T = ceil(m / R) tiles whose sizes differ by at most one, so that no tile is a small rest; some tiles
@@ -17,15 +17,23 @@ class TileNest : public RootEmitter {
 public:
   struct Operand {
     Value memref;
-    SmallVector<DimExpr> batchStrides; // floats, one per batch axis; 0 where it does not move
-    DimExpr rowStride;                 // floats
+    SmallVector<DimExpr> batchStrides; // elements, one per batch axis; 0 where it does not move
+    DimExpr rowStride;                 // elements
     bool columns = true;               // moves with n; its stride is then 1
   };
   void emit(KernelBody &body) override;
 
 protected:
   TileNest(kernel::RootOpInterface op, PlanView &plan, const Schedule &schedule)
-      : op(op), plan(plan), schedule(schedule), context(op->getContext()), epilogue(op.getEpilogue()) {}
+      : op(op), plan(plan), schedule(schedule), context(op->getContext()), epilogue(op.getEpilogue()) {
+    Type element = plan.view(op.getInputs()[0]).element;
+    arithmetic.bytes = !element.isF32();
+    arithmetic.isUnsigned = element.isUnsignedInteger();
+    arithmetic.dot = schedule.dot;
+    arithmetic.resultBytes = storedBits(plan.view(op.getOuts()[0]).element) / 8;
+  }
+  /// Rows of a panel for `size` elements of k: of bytes, four share one.
+  DimExpr panelRows(DimExpr size) const { return arithmetic.bytes ? size.ceilDiv(4) : size; }
   /// Call when all fields below are set.
   void finish(RowAccess access, int64_t taps);
   /// Code before the first unit.
@@ -34,7 +42,7 @@ protected:
   /// the tile in its block.
   virtual void fillTable(KernelBody &, Code &, Value table, Value tile, ValueRange batch, Value first, Value rows) {}
   DimExpr constant(int64_t value) const { return DimExpr::constant(context, value); }
-  /// Floats to add to the column offset of y and the extras for a batch index; null for none.
+  /// Elements to add to the column offset of y and the extras for a batch index; null for none.
   virtual Value columnOffset(Code &, ValueRange batch) { return {}; }
 
   kernel::RootOpInterface op;
@@ -44,7 +52,8 @@ protected:
   Epilogue epilogue;
   SmallVector<DimExpr> batch; // outer loops
   DimExpr m, n, k;            // k: of one tap
-  DimExpr panelStep;          // floats between panels of b
+  DimExpr panelStep;          // floats (four bytes) between panels of b
+  Arithmetic arithmetic;
   Operand a, b, y;
   SmallVector<Operand> extras;
   unsigned tableRows = 0;
