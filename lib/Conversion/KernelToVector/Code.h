@@ -50,6 +50,7 @@ public:
   void storePointer(Value pointer, Value address);
   Value loadScalar(Value pointer) { return loadScalar(pointer, f32()); }
   Value loadScalar(Value pointer, Type element);
+  void prefetch(Value pointer); // into the second-level cache; the address may be any
   void storeScalar(Value value, Value pointer);
   Value load(Value pointer);             // 16 floats
   Value load(Value pointer, Value mask); // zeros where the mask is off, and nothing is read there

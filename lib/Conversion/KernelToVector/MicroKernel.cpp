@@ -41,7 +41,7 @@ LLVM::LLVMFuncOp MicroKernels::get(TileShape shape) {
       key, StringRef(key).split('|').first, [&](LLVM::LLVMFuncOp function) { emit(function, shape); },
       [&] {
         Type ptr = LLVM::LLVMPointerType::get(emitter.context()), i64 = IntegerType::get(emitter.context(), 64);
-        SmallVector<Type> types{ptr, i64, i64, ptr, i64, ptr, i64, i64};
+        SmallVector<Type> types{ptr, i64, i64, ptr, i64, ptr, i64, i64, ptr};
         for (unsigned i = 0; i < extras.size(); ++i)
           types.append({ptr, i64});
         return LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(emitter.context()), types);
@@ -55,6 +55,7 @@ void MicroKernels::emit(LLVM::LLVMFuncOp function, TileShape shape) {
   Value a = argument(0), aStep = argument(1), k = argument(2), b = argument(3), panelStep = argument(4), y = argument(5),
         yStep = argument(6);
   const unsigned rows = shape.rows, panels = shape.panels;
+  const int64_t aheadLines = 2 * int64_t(panels);
 
   std::optional<Int8Tile> int8;
   if (arithmetic.bytes)
@@ -68,7 +69,7 @@ void MicroKernels::emit(LLVM::LLVMFuncOp function, TileShape shape) {
       sums[r * panels + panels - 1] = zero;
   }
   // Adds the products of one run of k to the sums.
-  auto run = [&](ArrayRef<Value> rowPointers, Value panel, ValueRange initial) {
+  auto run = [&](ArrayRef<Value> rowPointers, Value panel, Value ahead, ValueRange initial) {
     SmallVector<Value> panelPointers;
     for (unsigned p = 0; p < panels; ++p)
       panelPointers.push_back(code.at(panel, code.mul(panelStep, code.i64(p))));
@@ -102,6 +103,9 @@ void MicroKernels::emit(LLVM::LLVMFuncOp function, TileShape shape) {
     Value whole = code.sub(k, code.rem(k, code.i64(unroll)));
     SmallVector<Value> most = code.loop(code.i64(0), whole, code.i64(unroll), initial, [&](Value at, ValueRange carried) {
       SmallVector<Value> sums(carried);
+      for (int64_t line = 0; line < aheadLines; ++line)
+        code.prefetch(code.at(ahead, code.add(code.mul(at, code.i64(aheadLines * Code::width / unroll)),
+                                              code.i64(line * Code::width))));
       for (int64_t u = 0; u < unroll; ++u)
         sums = step(code.add(at, code.i64(u)), sums);
       return sums;
@@ -114,7 +118,7 @@ void MicroKernels::emit(LLVM::LLVMFuncOp function, TileShape shape) {
     SmallVector<Value> pointers;
     for (unsigned r = 0; r < rows; ++r)
       pointers.push_back(code.at(a, code.mul(aStep, code.i64(r)), arithmetic.aBytes()));
-    sums = run(pointers, b, sums);
+    sums = run(pointers, b, argument(8), sums);
   } else {
     Value tapStep = code.mul(code.add(k, code.i64(arithmetic.rest != 0)), code.i64(Code::width));
     sums = code.loop(code.i64(0), aStep, code.i64(1), sums, [&](Value tap, ValueRange carried) {
@@ -122,7 +126,9 @@ void MicroKernels::emit(LLVM::LLVMFuncOp function, TileShape shape) {
       Value entry = code.atPointer(a, code.mul(tap, code.i64(tableRows)));
       for (unsigned r = 0; r < rows; ++r)
         pointers.push_back(code.loadPointer(code.atPointer(entry, code.i64(r))));
-      return run(pointers, code.at(b, code.mul(tap, tapStep)), carried);
+      Value offset = code.mul(tap, tapStep);
+      Value ahead = code.at(argument(8), code.div(code.mul(offset, code.i64(aheadLines)), code.i64(unroll)));
+      return run(pointers, code.at(b, offset), ahead, carried);
     });
   }
 
@@ -135,9 +141,9 @@ void MicroKernels::emit(LLVM::LLVMFuncOp function, TileShape shape) {
     Value lanes = p + 1 == panels ? mask : Value();
     SmallVector<Value> arguments{sum};
     for (auto [i, extra] : llvm::enumerate(extras)) {
-      Value pointer = argument(8 + 2 * i);
+      Value pointer = argument(9 + 2 * i);
       if (extra.rows)
-        pointer = code.at(pointer, code.mul(argument(9 + 2 * i), r));
+        pointer = code.at(pointer, code.mul(argument(10 + 2 * i), r));
       arguments.push_back(extra.columns ? code.load(code.at(pointer, p * Code::width), lanes, extra.element)
                                         : code.splat(code.loadScalar(pointer, extra.element)));
     }

@@ -32,10 +32,11 @@ struct Arithmetic {
   int64_t aBytes() const { return bytes ? 1 : 4; }
 };
 
-/// Functions `void tile(a, aStep, k, b, panelStep, y, yStep, columns, (extra, extraStep)...)`, made when first asked for.
+/// Functions `void tile(a, aStep, k, b, panelStep, y, yStep, columns, ahead, (extra, extraStep)...)`, made when first asked for.
 /// a: first row (spaced; aStep elements between rows) or the table (aStep taps). k: floats, or whole fours of bytes, of a row,
 /// of each tap. b: first panel; panelStep floats (four bytes) between panels. y: yStep elements between rows. columns: stored
-/// in the last panel.
+/// in the last panel. ahead: what a later tile reads, fetched into the second-level cache meanwhile: two lines of 64 bytes
+/// for each panel and turn of four steps of k.
 class MicroKernels {
 public:
   /// `depth`: k where it is small and known; the code is then straight. 0: any k.

@@ -194,6 +194,14 @@ void TileNest::restColumns(KernelBody &body, Code &code, Value panel, Value colu
       pointer = code.at(pointer, code.mul(first, size(operand.rowStride)), bytes);
       return operand.columns ? code.at(pointer, column, bytes) : pointer;
     };
+    // The first tile of a column waits for its panels to come from memory, the others find them in the cache: while these
+    // compute, the next column's panels are fetched. Half of them in each tile, so that two tiles of rows are enough.
+    auto ahead = [&](Value tile) {
+      Value next = code.at(bTile, code.mul(size(panelStep), code.i64(panels)));
+      Value half = code.rem(code.sub(tile, firstTile), code.i64(2));
+      Value part = code.div(code.mul(size(panelStep), code.i64(panels)), code.i64(2));
+      return code.at(next, code.mul(half, part));
+    };
     SmallVector<Value> arguments{aTile,
                                  access == RowAccess::spaced ? size(a.rowStride) : code.i64(taps),
                                  arithmetic.bytes ? code.div(size(k), code.i64(4)) : size(k),
@@ -201,7 +209,8 @@ void TileNest::restColumns(KernelBody &body, Code &code, Value panel, Value colu
                                  size(panelStep),
                                  address(yBase, y, arithmetic.resultBytes),
                                  size(y.rowStride),
-                                 columns};
+                                 columns,
+                                 ahead(tile)};
     for (auto [pointer, extra] : llvm::zip_equal(extraBases, extras))
       arguments.append({address(pointer, extra), size(extra.rowStride)});
     code.choose(rows, counts, [&](int64_t count) {
