@@ -139,7 +139,7 @@ def matmul_cases():
         yield Case("matmul", [301], [301, 18], a, b, "int32", extreme=True)
     yield Case("qmatmul", [3, 5, 21], [21, 19], channels=True)  # batch axes that join the rows
     yield Case("matmul", [3, 5, 21], [3, 21, 19], y="int32")  # a matrix of its own for each
-    yield Case("qmatmul", [4, 9], [4, 9, 6], channels=True)  # the bias has batch axes
+    yield Case("qmatmul", [4, 2, 9], [4, 9, 6], channels=True)  # the bias has batch axes
 
 
 def conv_cases():
@@ -147,7 +147,7 @@ def conv_cases():
     yield Case("qconv", [8, 9, 10], [20, 8, 3, 3], "int8", channels=True, bias=True, pads=[1, 2, 0, 1])  # runs
     yield Case("qconv", [32, 6, 7], [8, 32, 3, 5], "int8", "uint8", "int8", pads=[1, 2, 1, 2], strides=[2, 1])
     yield Case("qconv", [12, 7, 7], [33, 12, 1, 1], channels=True, bias=True)  # a matrix product
-    yield Case("qconv", [5, 7, 7], [7, 5, 1, 1], strides=[2, 2])
+    yield Case("qconv", [37, 9, 9], [71, 37, 1, 1], strides=[2, 2])
     yield Case("qconv", [16, 9, 9], [24, 4, 3, 3], "int8", group=4, channels=True, pads=[1, 1, 1, 1])
     yield Case("qconv", [10, 8, 9], [10, 5, 2, 3], group=2, bias=True, dilations=[2, 2], pads=[2, 0, 0, 2])
     yield Case("qconv", [6, 23], [9, 6, 5], pads=[2, 2], strides=[3], bias=True)
