@@ -39,7 +39,8 @@ Value Int8Tile::constant(VectorType type, int64_t value) {
   return arith::ConstantOp::create(code.builder, code.loc, DenseElementsAttr::get(type, number));
 }
 Value Int8Tile::intrinsic(StringRef name, Type type, ValueRange operands) {
-  return LLVM::CallIntrinsicOp::create(code.builder, code.loc, type, code.builder.getStringAttr(name), operands).getResult(0);
+  return LLVM::CallIntrinsicOp::create(code.builder, code.loc, type, code.builder.getStringAttr(name), operands)
+      .getResult(0);
 }
 
 /// `bytes` bytes as an i32, zeros above them.

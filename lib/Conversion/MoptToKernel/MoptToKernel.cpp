@@ -198,10 +198,10 @@ private:
   }
 
   KernelParts kernelParts(Operation *root) {
-    OperandBuilder operands{builder, map, [this](Location loc, ArrayRef<DimExpr> dims) {
-                              return destination(loc, tensorType(dims, builder.getF32Type()));
-                            },
-                            int8Width};
+    OperandBuilder operands{
+        builder, map,
+        [this](Location loc, ArrayRef<DimExpr> dims) { return destination(loc, tensorType(dims, builder.getF32Type())); },
+        int8Width};
     return makeKernelParts(root, operands);
   }
 

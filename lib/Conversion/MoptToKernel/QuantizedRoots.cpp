@@ -24,9 +24,9 @@ SmallVector<uint32_t> columnSums(ConstantOp constant, const Panels &panels) {
       uint32_t sum = 0;
       for (int64_t k0 = 0; k0 < panels.outer; ++k0)
         for (int64_t k1 = 0; k1 < panels.inner; ++k1)
-          sum += static_cast<int8_t>((*bytes)[g * panels.groupStride + n * panels.nStride + k0 * panels.outerStride +
-                                              k1 * panels.innerStride] ^
-                                     flip);
+          sum += static_cast<int8_t>(
+              (*bytes)[g * panels.groupStride + n * panels.nStride + k0 * panels.outerStride + k1 * panels.innerStride] ^
+              flip);
       sums.push_back(sum);
     }
   return sums;
@@ -123,7 +123,8 @@ KernelParts makeQuantizedParts(Operation *root, OperandBuilder &operands) {
   bool hasBias = !parts.extras.empty();
   if (op.aScale)
     addScales(root, op, panels.n * (op.conv ? panels.groups : 1), builder, extras);
-  parts.create = [=](OpBuilder &b, ValueRange tensors, Value out, ArrayRef<AffineMap> maps, ArrayRef<int64_t>) -> Operation * {
+  parts.create = [=](OpBuilder &b, ValueRange tensors, Value out, ArrayRef<AffineMap> maps,
+                     ArrayRef<int64_t>) -> Operation * {
     if (isMatMul)
       return kernel::MatMulOp::create(b, loc, out.getType(), ValueRange{a, packed}, tensors, out,
                                       b.getAffineMapArrayAttr(maps), DenseI64ArrayAttr(), DenseI64ArrayAttr());
@@ -136,7 +137,8 @@ KernelParts makeQuantizedParts(Operation *root, OperandBuilder &operands) {
   int64_t yZero = op.yZero ? constantInts(op.yZero)->front() : 0, low = isUnsigned ? 0 : -128;
   parts.finish = [=](OpBuilder &b, Value sum, ValueRange numbers) -> Value {
     if (hasBias) {
-      sum = kernel::ScalarOp::create(b, loc, sum.getType(), "add", b.getDictionaryAttr({}), ValueRange{sum, numbers.front()});
+      sum =
+          kernel::ScalarOp::create(b, loc, sum.getType(), "add", b.getDictionaryAttr({}), ValueRange{sum, numbers.front()});
       numbers = numbers.drop_front();
     }
     if (numbers.empty())

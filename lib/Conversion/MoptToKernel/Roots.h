@@ -25,8 +25,8 @@ struct KernelParts {
   std::function<Operation *(OpBuilder &, ValueRange extras, Value out, ArrayRef<AffineMap> maps, ArrayRef<int64_t> order)>
       create;
   // Instead of scale and bias, of a kernel whose sums have another type than its result:
-  Type sum;                                        // null: that of the result
-  SmallVector<std::pair<Value, AffineMap>> extras; // tensors, and where they are read
+  Type sum;                                                               // null: that of the result
+  SmallVector<std::pair<Value, AffineMap>> extras;                        // tensors, and where they are read
   std::function<Value(OpBuilder &, Value sum, ValueRange extras)> finish; // what is stored
 };
 

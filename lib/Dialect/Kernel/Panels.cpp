@@ -46,8 +46,8 @@ void Panels::pack(const uint8_t *source, uint8_t *target) const {
     for (int64_t p = 0; p < panels(); ++p)
       for (int64_t k0 = 0; k0 < outer; ++k0)
         for (int64_t k1 = 0; k1 < inner; k1 += step())
-          row(g * groupStride + p * width * nStride + k0 * outerStride + k1 * innerStride,
-              std::min(width, n - p * width), inner - k1);
+          row(g * groupStride + p * width * nStride + k0 * outerStride + k1 * innerStride, std::min(width, n - p * width),
+              inner - k1);
 }
 
 } // namespace mopt

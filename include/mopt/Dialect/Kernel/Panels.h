@@ -42,8 +42,7 @@ struct Panels {
   int64_t rows() const { return outer * ((inner + step() - 1) / step()); }
   int64_t elements() const { return groups * panels() * rows() * width * step(); }
   std::array<int64_t, 10> toArray() const {
-    return {groups,      n,       outer,       inner,       groupStride,
-            nStride,     outerStride, innerStride, static_cast<int64_t>(kind), width};
+    return {groups, n, outer, inner, groupStride, nStride, outerStride, innerStride, static_cast<int64_t>(kind), width};
   }
   /// Nothing when the numbers are no packing or overflow.
   static std::optional<Panels> fromArray(ArrayRef<int64_t> a);
