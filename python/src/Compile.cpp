@@ -123,10 +123,11 @@ void addCompiler(py::module_ &m) {
          const Tiles &tiles, const std::string &requantize) {
         std::string_view view = model; // the caller's object, which lives through the call
         llvm::ArrayRef<uint8_t> bytes(reinterpret_cast<const uint8_t *>(view.data()), view.size());
-        return compileWith({shapes, triple, cpu, threads, tiles, requantize}, [&](mlir::MLIRContext *context, mopt::ImportOptions &options) {
-          options.sourceName = "model";
-          return mopt::importOnnx(bytes, nullptr, context, options);
-        });
+        return compileWith({shapes, triple, cpu, threads, tiles, requantize},
+                           [&](mlir::MLIRContext *context, mopt::ImportOptions &options) {
+                             options.sourceName = "model";
+                             return mopt::importOnnx(bytes, nullptr, context, options);
+                           });
       },
       py::arg("model"), py::arg("shapes"), py::arg("triple"), py::arg("cpu"), py::arg("threads"), py::arg("tiles"),
       py::arg("requantize"));

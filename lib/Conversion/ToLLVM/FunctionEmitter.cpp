@@ -166,6 +166,8 @@ FailureOr<StepCode> FunctionEmitter::emit(GroupOp group, Operation *root, const 
   auto loop = dyn_cast<linalg::GenericOp>(root);
   auto dps = cast<DestinationStyleOpInterface>(root);
   std::unique_ptr<RootEmitter> own = makeRootEmitter(root, plan, schedule);
+  if (!own && !reference && !loop)
+    return failure(); // reported
   listBuffers(root, plan, step);
   SmallVector<Value> bases(step.reads);
   llvm::append_range(bases, step.writes);
