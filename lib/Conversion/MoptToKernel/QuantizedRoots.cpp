@@ -18,7 +18,7 @@ SmallVector<uint32_t> columnSums(ConstantOp constant, const Panels &panels) {
   SmallVector<uint32_t> sums;
   if (!bytes || static_cast<int64_t>(bytes->size()) < panels.extent())
     return sums; // the plan reports it
-  uint8_t flip = panels.kind == Panels::Kind::shifted ? 0x80 : 0;
+  uint8_t flip = panels.fromUnsigned() ? 0x80 : 0;
   for (int64_t g = 0; g < panels.groups; ++g)
     for (int64_t n = 0; n < panels.n; ++n) {
       uint32_t sum = 0;
@@ -110,7 +110,10 @@ KernelParts makeQuantizedParts(Operation *root, OperandBuilder &operands) {
     batch.assign(w.getShape().begin(), w.getShape().end() - 2);
   }
   Panels &panels = geometry.panels;
-  panels.kind = plainZeroPoint(w) ? Panels::Kind::shifted : Panels::Kind::int8;
+  if (operands.int8Unsigned)
+    panels.kind = plainZeroPoint(w) ? Panels::Kind::bytes : Panels::Kind::raised;
+  else
+    panels.kind = plainZeroPoint(w) ? Panels::Kind::shifted : Panels::Kind::int8;
   panels.width = operands.int8Width;
   bool isMatMul = !op.conv || geometry.pointwise;
   SmallVector<int64_t> outer = isMatMul ? batch : SmallVector<int64_t>{geometry.group};

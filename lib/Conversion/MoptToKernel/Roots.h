@@ -15,6 +15,7 @@ struct OperandBuilder {
   IRMapping &map; // values of the graph -> tensors
   std::function<Value(Location, ArrayRef<DimExpr>)> destination;
   int64_t int8Width; // columns of panels of 8-bit weights
+  bool int8Unsigned; // they hold uint8 with zero point 128
 };
 
 /// A kernel op that waits for its epilogue.
