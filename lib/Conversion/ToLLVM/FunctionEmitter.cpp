@@ -83,8 +83,7 @@ DimExpr workOf(kernel::ReferenceOp op, const BufferView &result, PlanView &plan)
 
 } // namespace
 
-FunctionEmitter::FunctionEmitter(ModuleOp code, PlanView &plan, const Schedule &schedule,
-                                 ArrayRef<ScheduleVariant> variants)
+FunctionEmitter::FunctionEmitter(ModuleOp code, PlanView &plan, const Schedule &schedule, ArrayRef<ScheduleVariant> variants)
     : code(code), plan(plan), schedule(schedule), variants(variants), builder(code.getContext()) {}
 
 LLVM::LLVMFuncOp FunctionEmitter::shared(StringRef key, StringRef prefix, llvm::function_ref<void(LLVM::LLVMFuncOp)> build,

@@ -65,8 +65,8 @@ static LogicalResult verifyMatrix(Operation *op, ValueRange inputs, Region &epil
   if (a.getElementType().isF32())
     return b.getElementType().isF32() && !zeroPoint ? success() : op->emitOpError("has a float and an integer operand");
   bool isUnsigned = a.getElementType().isUnsignedInteger(8);
-  if (!(isUnsigned || a.getElementType().isSignlessInteger(8)) || !b.getElementType().isSignlessInteger(8) ||
-      !a.getRank() || b.getRank() < 4 || !b.hasStaticShape() || a.isDynamicDim(a.getRank() - 1) || group < 1)
+  if (!(isUnsigned || a.getElementType().isSignlessInteger(8)) || !b.getElementType().isSignlessInteger(8) || !a.getRank() ||
+      b.getRank() < 4 || !b.hasStaticShape() || a.isDynamicDim(a.getRank() - 1) || group < 1)
     return op->emitOpError("its operands are neither floats nor 8-bit integers with panels of i8 for a known depth");
   ArrayRef<int64_t> panels = b.getShape().take_back(4);
   int64_t depth = a.getShape().back() / group, rows = taps * ((depth + Panels::together - 1) / Panels::together);
