@@ -40,8 +40,7 @@ TEST(FixedPoint, HalvesGoUpThenZeroPointThenClamp) {
   FixedScale half;
   ASSERT_TRUE(fixedScale(0.5f, half));
   const int32_t values[] = {5, 3, 1, 0, -1, -3, -5}, rounded[] = {3, 2, 1, 0, 0, -1, -2};
-  for (int i = 0; i < 7; ++i)
-    EXPECT_EQ(requantizeFixed(values[i], half, 0, -128, 127), rounded[i]) << values[i];
+  for (int i = 0; i < 7; ++i) EXPECT_EQ(requantizeFixed(values[i], half, 0, -128, 127), rounded[i]) << values[i];
   EXPECT_EQ(requantizeFixed(250, half, 3, -128, 127), 127);
   EXPECT_EQ(requantizeFixed(-300, half, 3, 3, 127), 3); // a ReLU
 }
