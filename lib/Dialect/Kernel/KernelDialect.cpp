@@ -65,8 +65,8 @@ static LogicalResult verifyMatrix(Operation *op, ValueRange inputs, Region &epil
   if (a.getElementType().isF32())
     return b.getElementType().isF32() && !zeroPoint ? success() : op->emitOpError("has a float and an integer operand");
   bool isUnsigned = a.getElementType().isUnsignedInteger(8);
-  if (!(isUnsigned || a.getElementType().isSignlessInteger(8)) || !b.getElementType().isSignlessInteger(8) ||
-      !a.getRank() || b.getRank() < 4 || !b.hasStaticShape() || a.isDynamicDim(a.getRank() - 1) || group < 1)
+  if (!(isUnsigned || a.getElementType().isSignlessInteger(8)) || !b.getElementType().isSignlessInteger(8) || !a.getRank() ||
+      b.getRank() < 4 || !b.hasStaticShape() || a.isDynamicDim(a.getRank() - 1) || group < 1)
     return op->emitOpError("its operands are neither floats nor 8-bit integers with panels of i8 for a known depth");
   ArrayRef<int64_t> panels = b.getShape().take_back(4);
   int64_t depth = a.getShape().back() / group, rows = taps * ((depth + Panels::together - 1) / Panels::together);
@@ -158,9 +158,19 @@ LogicalResult verifyRoot(Operation *op) {
     return op->emitOpError("has no epilogue that ends in kernel.result");
   if (root.getOuts().size() != 1)
     return op->emitOpError("writes one result");
-  for (Operation &inner : region.front().without_terminator())
-    if (!isa<ScalarOp, RequantizeOp>(inner))
+  for (Operation &inner : region.front().without_terminator()) {
+    if (isa<RequantizeOp>(inner))
+      continue;
+    auto scalar = dyn_cast<ScalarOp>(inner);
+    if (!scalar)
       return op->emitOpError("its epilogue holds other ops than kernel.scalar and kernel.requantize");
+    auto all = [&](auto fits) {
+      return llvm::all_of(inner.getOperandTypes(), fits) && llvm::all_of(inner.getResultTypes(), fits);
+    };
+    bool bias = scalar.getOp() == "add" && all([](Type type) { return type.isSignlessInteger(32); });
+    if (!bias && !all([](Type type) { return type.isF32() || type.isInteger(1); }))
+      return inner.emitOpError("in an epilogue is of f32 and bool, or adds a bias of i32");
+  }
   SmallVector<AffineMap> maps = root.getExtraMaps();
   if (maps.size() != root.getExtras().size() || region.front().getNumArguments() != maps.size() + 1)
     return op->emitOpError("epilogue, extras and maps do not match");

@@ -110,3 +110,14 @@ func.func @packing() {
   %0 = kernel.weight {panels = array<i64: 1, 20, 1, 40, 800, 1, 0, 20, 1, 16>, value = dense<2> : tensor<40x20xi8>} : tensor<2x10x16x4xf32>
   return
 }
+
+// -----
+func.func @scalar(%a: tensor<2x6xui8>, %b: tensor<1x2x16x4xi8>, %z: tensor<2x9xi32>) {
+  %0 = kernel.matmul ins(%a, %b : tensor<2x6xui8>, tensor<1x2x16x4xi8>) outs(%z : tensor<2x9xi32>) {maps = []} epilogue {
+  ^bb0(%v: i32):
+    // expected-error @+1 {{in an epilogue is of f32 and bool, or adds a bias of i32}}
+    %q = kernel.scalar "relu" {}(%v) : (i32) -> i32
+    kernel.result %q : i32
+  } -> tensor<2x9xi32>
+  return
+}
