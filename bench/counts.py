@@ -1,6 +1,6 @@
 """Performance gates that do not depend on how busy the machine is: instructions a run, code bytes, steps, arena bytes.
 
-Three small models (a matrix product, a convolution, a layer normalization) are compiled for x86-64-v3 and run with one
+Small models (a matrix product and a convolution, of floats and of bytes, and a layer normalization) are compiled for x86-64-v3 and run with one
 thread under callgrind, eleven times and once: a tenth of the difference is what one run costs. counts.json holds the
 accepted numbers. More than they allow is a failure; less is worth `--update`.
 
@@ -47,9 +47,32 @@ def model_of(op: str, shape: list[int], weights: dict[str, list[int]], **attribu
     return model.SerializeToString(), {"x": random.standard_normal(shape).astype(np.float32)}
 
 
+def quantized(op: str, shape: list[int], weights: list[int], **attributes) -> tuple[bytes, dict[str, np.ndarray]]:
+    """QLinearMatMul or QLinearConv with one scale for all."""
+    random = np.random.default_rng(7)
+    constants = {
+        "x_scale": np.float32(0.02),
+        "x_zero": np.uint8(3),
+        "w": random.integers(-127, 128, weights).astype(np.int8),
+        "w_scale": np.float32(0.01),
+        "w_zero": np.int8(0),
+        "y_scale": np.float32(0.5),
+        "y_zero": np.uint8(100),
+    }
+    node = helper.make_node(op, ["x", *constants], ["y"], name=op.lower(), **attributes)
+    x = helper.make_tensor_value_info("x", TensorProto.UINT8, shape)
+    y = helper.make_tensor_value_info("y", TensorProto.UINT8, None)
+    tensors = [numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()]
+    graph = helper.make_graph([node], op, [x], [y], tensors)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+    return model.SerializeToString(), {"x": random.integers(0, 256, shape).astype(np.uint8)}
+
+
 MODELS = {
     "gemm": lambda: model_of("Gemm", [32, 192], {"w": [192, 256], "b": [256]}),
     "conv": lambda: model_of("Conv", [1, 32, 28, 28], {"w": [48, 32, 3, 3], "b": [48]}, pads=[1, 1, 1, 1]),
+    "qgemm": lambda: quantized("QLinearMatMul", [32, 192], [192, 256]),
+    "qconv": lambda: quantized("QLinearConv", [1, 32, 28, 28], [48, 32, 3, 3], pads=[1, 1, 1, 1]),
     "norm": lambda: model_of("LayerNormalization", [64, 384], {"scale": [384], "bias": [384]}),
 }
 

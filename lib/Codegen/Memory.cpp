@@ -95,7 +95,11 @@ bool addMemoryFunctions(Module &module, std::string &error) {
       return false;
     }
   SMDiagnostic diagnostic;
-  std::unique_ptr<Module> memory = parseAssemblyString(text, diagnostic, module.getContext());
+  std::string sized = text; // a size is as wide as a pointer
+  if (module.getDataLayout().getPointerSizeInBits() == 32)
+    for (size_t at = sized.find("i64"); at != std::string::npos; at = sized.find("i64", at))
+      sized.replace(at, 3, "i32");
+  std::unique_ptr<Module> memory = parseAssemblyString(sized, diagnostic, module.getContext());
   if (!memory) {
     error = diagnostic.getMessage().str();
     return false;

@@ -68,6 +68,8 @@ const Machine machines[] = {
      "native, generic (Armv8-A with NEON), or the LLVM name of a CPU, for example cortex-a53, cortex-a76 or neoverse-v1"},
 };
 
+const char *const hexagonTriple = "hexagon-unknown-none-elf";
+
 void initializeTargets() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -79,6 +81,10 @@ void initializeTargets() {
     LLVMInitializeAArch64Target();
     LLVMInitializeAArch64TargetMC();
     LLVMInitializeAArch64AsmPrinter();
+    LLVMInitializeHexagonTargetInfo();
+    LLVMInitializeHexagonTarget();
+    LLVMInitializeHexagonTargetMC();
+    LLVMInitializeHexagonAsmPrinter();
   });
 }
 
@@ -111,15 +117,43 @@ StringRef cpuBitName(uint64_t bit) {
   return {};
 }
 
+/// Hexagon is no CPU that a loader looks at: the ELF header of the object says the version, and mopt_cpu has no bits for it.
+/// Every version from 66 on has what kernels use, HVX with vectors of 128 bytes.
+static std::optional<TargetSpec> resolveHexagon(StringRef name, std::string &reason) {
+  const StringRef versions[] = {"66", "67", "68", "69", "71", "73", "75"};
+  if (name.empty())
+    name = "hexagonv66";
+  StringRef version = name;
+  if (!version.consume_front("hexagonv") || !is_contained(versions, version)) {
+    reason = "unknown CPU '" + name.str() + "' for " + hexagonTriple + "; possible are";
+    for (StringRef v : versions)
+      reason += " hexagonv" + v.str();
+    return std::nullopt;
+  }
+  TargetSpec spec;
+  spec.triple = hexagonTriple;
+  spec.cpu = spec.tune = name.str();
+  spec.features = "+hvxv" + version.str() + ",+hvx-length128b";
+  spec.machine = ELF::EM_HEXAGON;
+  spec.vectorBits = 1024;
+  spec.pageBytes = 65536;
+  spec.kind = TargetClass::hvx;
+  spec.pointerBits = 32;
+  return spec;
+}
+
 std::optional<TargetSpec> TargetSpec::resolve(StringRef tripleName, StringRef cpuName, std::string &reason) {
   initializeTargets();
   Triple host(sys::getProcessTriple());
   Triple triple(tripleName.empty() ? host.str() : Triple::normalize(tripleName));
+  if (triple.getArch() == Triple::hexagon && triple.getOS() == Triple::UnknownOS)
+    return resolveHexagon(cpuName, reason);
   const Machine *machine = findMachine(triple);
   if (!machine) {
     reason = "cannot compile for '" + (tripleName.empty() ? host.str() : tripleName.str()) + "'; possible are";
     for (const Machine &m : machines)
       reason += std::string(&m == machines ? " " : ", ") + m.triple;
+    reason += std::string(", ") + hexagonTriple;
     return std::nullopt;
   }
   bool isHost = host.getArch() == triple.getArch() && host.getOS() == triple.getOS();

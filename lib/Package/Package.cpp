@@ -15,6 +15,9 @@ double now() {
 bool generate(Module &module, const Plan &plan, const TargetSpec &target, EmitKind kind, const PackageOptions &options,
               SmallVectorImpl<char> &out, PackageStats &stats, std::string &error) {
   double start = now();
+  if (target.kind == TargetClass::hvx && kind == EmitKind::object && plan.weightBytes &&
+      !embedWeights(module, plan, target.vectorBits / 8, error))
+    return false;
   if (!addTable(module, plan, target, makeManifest(plan, target, options), error))
     return false;
   stats.tableMs = now() - start;

@@ -27,7 +27,8 @@ struct Target {
 class Rows {
 public:
   /// One letter a member: r mopt_rel, w 32 bits, q 64 bits.
-  Rows(Module &module, StringRef layout, size_t count, const char *name) : context(module.getContext()), layout(layout) {
+  Rows(Module &module, unsigned pointerBits, StringRef layout, size_t count, const char *name)
+      : context(module.getContext()), pointerBits(pointerBits), layout(layout) {
     SmallVector<Type *> members;
     for (char c : layout)
       members.push_back(c == 'q' ? Type::getInt64Ty(context) : Type::getInt32Ty(context));
@@ -43,6 +44,7 @@ public:
   }
   void add(const Target &target) {
     Type *i32 = Type::getInt32Ty(context), *i64 = Type::getInt64Ty(context);
+    Type *address = IntegerType::get(context, pointerBits); // another width would have to be masked, which no relocation can
     if (!target.pool && !target.function) {
       fields.push_back(ConstantInt::get(i32, 0));
       return;
@@ -53,8 +55,9 @@ public:
     if (target.pool) // inbounds, or LLVM does not see that no relocation is needed and makes the table writable
       to = ConstantExpr::getInBoundsGetElementPtr(Type::getInt8Ty(context), target.pool,
                                                   ConstantInt::get(i64, target.offset));
-    Constant *distance = ConstantExpr::getSub(ConstantExpr::getPtrToInt(to, i64), ConstantExpr::getPtrToInt(field, i64));
-    fields.push_back(ConstantExpr::getTrunc(distance, i32));
+    Constant *distance =
+        ConstantExpr::getSub(ConstantExpr::getPtrToInt(to, address), ConstantExpr::getPtrToInt(field, address));
+    fields.push_back(pointerBits == 32 ? distance : ConstantExpr::getTrunc(distance, i32));
   }
   void end() { rows.push_back(ConstantStruct::get(row, fields)); }
   GlobalVariable *finish() {
@@ -67,6 +70,7 @@ public:
 
 private:
   LLVMContext &context;
+  unsigned pointerBits;
   std::string layout;
   StructType *row;
   ArrayType *array;
@@ -216,7 +220,7 @@ bool Builder::run() {
   operands = placeholder("mopt.operands");
 
   static_assert(sizeof(mopt_symbol) == 6 * 4 && sizeof(mopt_check) == 2 * 8 + 2 * 4 && sizeof(mopt_port) == 6 * 4);
-  Rows symbols(module, "rwrwww", plan.symbols.size(), "mopt.symbols");
+  Rows symbols(module, target.pointerBits, "rwrwww", plan.symbols.size(), "mopt.symbols");
   for (const PlanSymbol &symbol : plan.symbols) {
     symbols.begin();
     symbols.add(text(symbol.name));
@@ -228,7 +232,7 @@ bool Builder::run() {
     symbols.end();
   }
   symbols.finish();
-  Rows checks(module, "qqrw", plan.checks.size(), "mopt.checks");
+  Rows checks(module, target.pointerBits, "qqrw", plan.checks.size(), "mopt.checks");
   for (const PlanCheck &c : plan.checks) {
     checks.begin();
     checks.add(c.left);
@@ -238,13 +242,13 @@ bool Builder::run() {
     checks.end();
   }
   checks.finish();
-  Rows inputs(module, "rwwrww", plan.inputs.size(), "mopt.inputs"),
-      outputs(module, "rwwrww", plan.outputs.size(), "mopt.outputs");
+  Rows inputs(module, target.pointerBits, "rwwrww", plan.inputs.size(), "mopt.inputs"),
+      outputs(module, target.pointerBits, "rwwrww", plan.outputs.size(), "mopt.outputs");
   ports(inputs, plan.inputs);
   ports(outputs, plan.outputs);
 
   static_assert(sizeof(mopt_buffer) == 8 * 4 + 8);
-  Rows buffers(module, "wwwwrwwwq", plan.buffers.size(), "mopt.buffers");
+  Rows buffers(module, target.pointerBits, "wwwwrwwwq", plan.buffers.size(), "mopt.buffers");
   for (const PlanBuffer &buffer : plan.buffers) {
     buffers.begin();
     buffers.add(buffer.kind);
@@ -264,9 +268,9 @@ bool Builder::run() {
   size_t nvariants = 0;
   for (const PlanStep &step : plan.steps)
     nvariants += step.variants.size();
-  Rows variants(module, "rrq", nvariants, "mopt.variants");
+  Rows variants(module, target.pointerBits, "rrq", nvariants, "mopt.variants");
   nvariants = 0;
-  Rows steps(module, "rrrwwwrwqqrw", plan.steps.size(), "mopt.steps");
+  Rows steps(module, target.pointerBits, "rrrwwwrwqqrw", plan.steps.size(), "mopt.steps");
   for (const PlanStep &step : plan.steps) {
     for (const PlanVariant &variant : step.variants) {
       variants.begin();
@@ -299,13 +303,16 @@ bool Builder::run() {
   auto *manifestText = new GlobalVariable(module, json->getType(), true, GlobalValue::PrivateLinkage, json, "mopt.manifest");
   GlobalVariable *weights = nullptr;
   if (plan.weightBytes) {
-    weights = placeholder("mopt_weights"); // of the linker script
-    weights->setVisibility(GlobalValue::HiddenVisibility);
-    weights->setDSOLocal(true);
+    weights = module.getGlobalVariable("mopt_weights", /*AllowInternal=*/true); // in the object (embedWeights)
+    if (!weights) {
+      weights = placeholder("mopt_weights"); // of the linker script
+      weights->setVisibility(GlobalValue::HiddenVisibility);
+      weights->setDSOLocal(true);
+    }
   }
 
   static_assert(sizeof(mopt_module) == 24 + 15 * 4 + 4 + 8 + 8 && offsetof(mopt_module, weights_bytes) == 88);
-  Rows top(module, "wwwwqrwrwrwrwrwrwrwrwqww", 1, "mopt.module");
+  Rows top(module, target.pointerBits, "wwwwqrwrwrwrwrwrwrwrwqww", 1, "mopt.module");
   top.begin();
   for (uint64_t value :
        {uint64_t(MOPT_ABI_MAGIC), uint64_t(MOPT_ABI_VERSION), sizeof(mopt_module), uint64_t(target.machine)})
@@ -339,6 +346,29 @@ bool Builder::run() {
 }
 
 } // namespace
+
+bool embedWeights(Module &module, const Plan &plan, uint64_t alignment, std::string &error) {
+  // A quarter of the address space; LLVM and the object writer hold two copies besides.
+  constexpr uint64_t limit = uint64_t(1) << 30;
+  if (plan.weightBytes > limit) {
+    error = ("MOPT-P006: the weights have " + Twine(plan.weightBytes) + " bytes, an object holds at most " + Twine(limit) +
+             "; compile a smaller model")
+                .str();
+    return false;
+  }
+  // Vectors are read whole, also the last one of an array that fills only a part of it.
+  std::vector<uint8_t> bytes(plan.weightBytes + alignment);
+  for (const PlanWeight &weight : plan.weights)
+    if (weight.make)
+      weight.make(bytes.data() + weight.offset);
+    else
+      copy(weight.bytes, bytes.begin() + weight.offset);
+  Constant *data = ConstantDataArray::get(module.getContext(), ArrayRef(bytes));
+  auto *global = new GlobalVariable(module, data->getType(), true, GlobalValue::PrivateLinkage, data, "mopt_weights");
+  global->setSection(".rodata.mopt_weights");
+  global->setAlignment(Align(alignment));
+  return true;
+}
 
 bool addTable(Module &module, const Plan &plan, const TargetSpec &target, StringRef manifest, std::string &error) {
   return Builder(module, plan, target, manifest, error).run();

@@ -53,9 +53,21 @@ public:
     if (!llvm::hasSingleElement(functions) || (*functions.begin()).isExternal())
       return refuse("MOPT-C006: the module has " + std::to_string(std::distance(functions.begin(), functions.end())) +
                     " functions, expected one with a body: the model");
-    if (!options.requantize.empty() && failed(setRequantize(module, options.requantize)))
+    const bool isHvx = target->kind == TargetClass::hvx;
+    if (isHvx && *last == phases().size() && options.emit == "so")
+      return refuse("MOPT-C011: cannot emit 'so' for " + target->triple +
+                    ", whose loader is not known; possible are obj, which holds the weights, and llvm, asm, mlir");
+    if (isHvx && !options.tiles.empty())
+      return refuse("MOPT-C033: --tiles makes variants for CPUs, code for " + target->triple +
+                    " has none; leave the option out, or compile for a CPU");
+    std::string requantize = options.requantize.empty() && isHvx ? "fixed" : options.requantize;
+    if (!requantize.empty() && failed(setRequantize(module, requantize)))
       return CompileStatus::badInput;
     PhaseOptions phaseOptions;
+    if (isHvx) {
+      phaseOptions.int8Width = 32;
+      phaseOptions.int8Unsigned = true;
+    }
     for (unsigned i = phaseOf(module) + 1; i <= *last && i < phases().size(); ++i) {
       PassManager pm(module.getContext());
       pm.enableVerifier(options.verifyEach);
@@ -106,12 +118,14 @@ private:
   CompileStatus generate(const TargetSpec &target) {
     Plan plan;
     OwningOpRef<ModuleOp> code;
-    const Schedule &schedule = scheduleFor(target.cpuBits);
+    const bool isHvx = target.kind == TargetClass::hvx;
+    const Schedule &schedule = isHvx ? hvxSchedule() : scheduleFor(target.cpuBits);
     SmallVector<ScheduleVariant> variants;
     for (auto [rows, panels] : options.tiles)
       variants.push_back({llvm::formatv("tile_{0}x{1}", rows, panels).str(), withTile(schedule, rows, panels)});
-    if (failed(buildPlan(module, schedule, variants, plan, code)))
-      return CompileStatus::internalFault;
+    bool refused = false;
+    if (failed(isHvx ? buildHvxPlan(module, plan, code, refused) : buildPlan(module, schedule, variants, plan, code)))
+      return refused ? CompileStatus::badInput : CompileStatus::internalFault;
     explain(plan, schedule);
     if (options.emit == "plan")
       return CompileStatus::ok;
@@ -134,7 +148,10 @@ private:
     code = {};
     PackageOptions package;
     package.options = options.recorded;
-    package.object.reference = referenceBitcode();
+    if (isHvx && options.requantize.empty())
+      package.options.push_back({"requantize", "fixed"}); // what nobody asked for, but got
+    if (!isHvx)                                           // they are for 64-bit machines; no step needs one
+      package.object.reference = referenceBitcode();
     package.object.progress = options.onProgress;
     package.descriptor = options.descriptor;
     package.copied = options.copied;

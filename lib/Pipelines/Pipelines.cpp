@@ -42,7 +42,7 @@ void buildGrouped(OpPassManager &pm, const PhaseOptions &) {
 
 // No CSE here: it merges the destinations (tensor.empty is pure), and values that live at once would share one.
 void buildKernels(OpPassManager &pm, const PhaseOptions &options) {
-  pm.addPass(createConvertMoptToKernel({options.int8Width}));
+  pm.addPass(createConvertMoptToKernel({options.int8Width, options.int8Unsigned}));
 }
 
 void buildBuffers(OpPassManager &pm, const PhaseOptions &) {

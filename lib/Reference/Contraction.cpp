@@ -294,8 +294,9 @@ MOPT_REFERENCE_FUNCTION(qlinear_matmul) {
     int64_t zero = batchOffset(p, zy, row) + m * zy.stride, offset = block.y[r] + column * p.yCol;
     float right[Block<float>::cols];
     loadRun(right, sb.t->data, sb.t->type, batchOffset(p, sb, row) + column * sb.stride, sb.stride, ncols);
-    good = requantizeRun(acc, right, left, result, (int32_t)loadOne<uint32_t>(*zy.t, zero), fixed, y, offset, p.yCol,
-                         ncols) && good;
+    good =
+        requantizeRun(acc, right, left, result, (int32_t)loadOne<uint32_t>(*zy.t, zero), fixed, y, offset, p.yCol, ncols) &&
+        good;
   };
   begin *= p.rowsPerUnit, end *= p.rowsPerUnit;
   if (computeOf(a.type) == Compute::f32) shiftedProduct<float>(a, b, za, zb, p, begin, end, finish);

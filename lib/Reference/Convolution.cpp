@@ -98,7 +98,8 @@ MOPT_REFERENCE_FUNCTION(qlinear_conv) {
                 storePixels(s.w, image * y.strides[0] + channel * y.strides[1], first, n, (const uint32_t *)acc,
                             [&](const uint32_t *sums, int64_t offset, int64_t stride, int64_t count) MOPT_LAMBDA {
                               good = requantizeRun(sums, (const float *)right, xScale, yScale, yZero, fixed, y, offset,
-                                                   stride, count) && good;
+                                                   stride, count) &&
+                                     good;
                             });
               });
   return good ? (int32_t)MOPT_STEP_OK : fail(fault, MOPT_STEP_VALUE, 6, 0, 0);

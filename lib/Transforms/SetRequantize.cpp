@@ -29,9 +29,10 @@ struct SetRequantize : impl::SetRequantizeBase<SetRequantize> {
         return WalkResult::advance();
       if (mode == "fixed")
         if (std::optional<float> scale = scaleWithoutMultiplier(op)) {
-          op->emitError() << "MOPT-C016: its products have to be scaled by " << *scale
-                          << ", and fixed-point numbers go from 2^-32 to below 2^29; quantize the model anew, or compile with "
-                             "--requantize float";
+          op->emitError()
+              << "MOPT-C016: its products have to be scaled by " << *scale
+              << ", and fixed-point numbers go from 2^-32 to below 2^29; quantize the model anew, or compile with "
+                 "--requantize float";
           return WalkResult::interrupt();
         }
       op->setAttr("requantize", attr);

@@ -30,6 +30,7 @@ def compile(
     cpu: str = "",
     threads: int = 1,
     tiles: Sequence[tuple[int, int]] = (),
+    requantize: str = "",
 ) -> Model:
     """Compiles a model and loads it.
 
@@ -40,6 +41,7 @@ def compile(
     threads  of the pool that runs use; 0: all processors. Results do not depend on it
     tiles    register tiles (rows, panels of 16 columns): each adds a variant "tile_RxP" to the steps that have tiles, for
              run(inputs, variant=...); results do not depend on them
+    requantize  how sums become quantized integers: "float", as ONNX says (the default on CPUs), or "fixed"
 
     A model for another machine (`runs_here` is False) has inputs, outputs and a manifest and can be saved; run() raises
     MoptError MOPT-R016 or MOPT-R017.
@@ -48,7 +50,7 @@ def compile(
     """
     given = [(name, [size if isinstance(size, int) else -1 for size in sizes]) for name, sizes in (shapes or {}).items()]
     if isinstance(model, str | os.PathLike):
-        return _core.compile_file(os.fspath(model), given, triple, cpu, threads, list(tiles))
+        return _core.compile_file(os.fspath(model), given, triple, cpu, threads, list(tiles), requantize)
     if hasattr(model, "SerializeToString"):
         model = model.SerializeToString()
-    return _core.compile_bytes(model, given, triple, cpu, threads, list(tiles))
+    return _core.compile_bytes(model, given, triple, cpu, threads, list(tiles), requantize)

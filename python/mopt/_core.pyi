@@ -35,6 +35,7 @@ def compile_file(
     cpu: str,
     threads: int,
     tiles: Sequence[tuple[int, int]],
+    requantize: str,
 ) -> Model: ...
 def compile_bytes(
     model: bytes,
@@ -43,4 +44,5 @@ def compile_bytes(
     cpu: str,
     threads: int,
     tiles: Sequence[tuple[int, int]],
+    requantize: str,
 ) -> Model: ...

@@ -41,6 +41,7 @@ struct Request {
   const std::string &triple, &cpu;
   int threads;
   const Tiles &tiles;
+  const std::string &requantize;
 };
 
 template <class Import> std::unique_ptr<Model> compileWith(const Request &request, Import import) {
@@ -60,6 +61,9 @@ template <class Import> std::unique_ptr<Model> compileWith(const Request &reques
     throwError(std::string("MOPT-I027: cannot make a temporary file: ") + std::strerror(errno) + "; check TMPDIR", "");
   compile.triple = request.triple;
   compile.cpu = request.cpu;
+  compile.requantize = request.requantize;
+  if (!request.requantize.empty())
+    compile.recorded.push_back({"requantize", request.requantize});
   for (auto [rows, panels] : request.tiles) {
     std::string text = std::to_string(rows) + "x" + std::to_string(panels);
     if (rows < 1 || rows > 8 || panels < 1 || panels > 4)
@@ -102,8 +106,8 @@ void addCompiler(py::module_ &m) {
   m.def(
       "compile_file",
       [](const std::string &path, const Shapes &shapes, const std::string &triple, const std::string &cpu, int threads,
-         const Tiles &tiles) {
-        return compileWith({shapes, triple, cpu, threads, tiles},
+         const Tiles &tiles, const std::string &requantize) {
+        return compileWith({shapes, triple, cpu, threads, tiles, requantize},
                            [&](mlir::MLIRContext *context, const mopt::ImportOptions &options) {
                              mlir::OwningOpRef<mlir::ModuleOp> module = mopt::loadModule(path, context, options);
                              bool bound = !module || mopt::fileKind(path) == mopt::FileKind::onnx ||
@@ -111,17 +115,20 @@ void addCompiler(py::module_ &m) {
                              return bound ? std::move(module) : mlir::OwningOpRef<mlir::ModuleOp>();
                            });
       },
-      py::arg("path"), py::arg("shapes"), py::arg("triple"), py::arg("cpu"), py::arg("threads"), py::arg("tiles"));
+      py::arg("path"), py::arg("shapes"), py::arg("triple"), py::arg("cpu"), py::arg("threads"), py::arg("tiles"),
+      py::arg("requantize"));
   m.def(
       "compile_bytes",
       [](const py::bytes &model, const Shapes &shapes, const std::string &triple, const std::string &cpu, int threads,
-         const Tiles &tiles) {
+         const Tiles &tiles, const std::string &requantize) {
         std::string_view view = model; // the caller's object, which lives through the call
         llvm::ArrayRef<uint8_t> bytes(reinterpret_cast<const uint8_t *>(view.data()), view.size());
-        return compileWith({shapes, triple, cpu, threads, tiles}, [&](mlir::MLIRContext *context, mopt::ImportOptions &options) {
-          options.sourceName = "model";
-          return mopt::importOnnx(bytes, nullptr, context, options);
-        });
+        return compileWith({shapes, triple, cpu, threads, tiles, requantize},
+                           [&](mlir::MLIRContext *context, mopt::ImportOptions &options) {
+                             options.sourceName = "model";
+                             return mopt::importOnnx(bytes, nullptr, context, options);
+                           });
       },
-      py::arg("model"), py::arg("shapes"), py::arg("triple"), py::arg("cpu"), py::arg("threads"), py::arg("tiles"));
+      py::arg("model"), py::arg("shapes"), py::arg("triple"), py::arg("cpu"), py::arg("threads"), py::arg("tiles"),
+      py::arg("requantize"));
 }

@@ -1,7 +1,7 @@
 // mopt._core: what Python sees. Every function here only translates arguments.
-#include <pybind11/stl.h>
 #include "Errors.h"
 #include "Model.h"
+#include <pybind11/stl.h>
 
 namespace py = pybind11;
 using namespace mopt::python;

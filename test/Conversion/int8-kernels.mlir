@@ -1,7 +1,8 @@
 // RUN: mopt-compiler compile %s --to kernels -o %t.k.mlir && FileCheck %s --check-prefix=FLOAT < %t.k.mlir
 // RUN: mopt-compiler compile %s --to kernels --requantize fixed -o %t.f.mlir && FileCheck %s --check-prefix=FIXED < %t.f.mlir
 // RUN: mopt-opt %s --pass-pipeline='builtin.module(mopt-to-grouped,mopt-convert-to-kernel{int8-width=32})' \
-// RUN:   | FileCheck %s --check-prefix=WIDE
+// RUN:   > %t.w.mlir && FileCheck %s --check-prefix=WIDE < %t.w.mlir
+// RUN: not mopt-compiler compile %t.w.mlir --cpu x86-64-v3 --emit mlir -o %t.x.mlir 2>&1 | FileCheck %s --check-prefix=OTHER
 // RUN: mopt-compiler compile %s --cpu x86-64-v3 --emit asm -o %t.3.s && FileCheck %s --check-prefix=AVX2 < %t.3.s
 // RUN: mopt-compiler compile %s --cpu cascadelake --emit asm -o %t.4.s && FileCheck %s --check-prefix=VNNI < %t.4.s
 // RUN: mopt-compiler compile %s --triple aarch64-linux-gnu --cpu cortex-a76 --emit asm -o %t.a.s \
@@ -27,6 +28,8 @@
 
 // The width of a panel is the target's.
 // WIDE: kernel.weight {panels = array<i64: 1, 20, 1, 40, 800, 1, 0, 20, 1, 32>, {{.*}} : tensor<1x10x32x4xi8>
+
+// OTHER: MOPT-C004: its panels are as wide as another target's vectors
 
 // AVX2: vpmaddwd
 // AVX2-NOT: vpmaddubsw

@@ -4,7 +4,7 @@
 // RUN: mopt-compiler compile %s --cpu x86-64-v3 --emit asm -o %t.s && FileCheck %s --check-prefix=ASM < %t.s
 
 // Constant weights are handles with an order; a matrix that comes from outside is packed by a step.
-// KERNEL: kernel.weight {panels = array<i64: 1, 40, 1, 40, 1600, 1, 0, 40>
+// KERNEL: kernel.weight {panels = array<i64: 1, 40, 1, 40, 1600, 1, 0, 40, 0, 16>
 // KERNEL: kernel.matmul ins({{.*}}) extras({{.*}}) outs({{.*}})
 // KERNEL: kernel.scalar "add"
 // KERNEL: kernel.scalar "relu"

@@ -94,4 +94,21 @@ TEST(Target, Refusals) {
 #endif
 }
 
+TEST(Target, Hexagon) {
+  for (const char *triple : {"hexagon", "hexagon-unknown-none-elf"}) {
+    TargetSpec spec = resolve(triple, "");
+    EXPECT_EQ(spec.triple, "hexagon-unknown-none-elf");
+    EXPECT_EQ(spec.cpu, "hexagonv66");
+    EXPECT_EQ(spec.features, "+hvxv66,+hvx-length128b");
+    EXPECT_EQ(spec.kind, TargetClass::hvx);
+    EXPECT_EQ(spec.pointerBits, 32u);
+    EXPECT_EQ(spec.machine, 164); // EM_HEXAGON
+  }
+  EXPECT_EQ(resolve("hexagon", "hexagonv73").features, "+hvxv73,+hvx-length128b");
+  // Without the HVX that kernels use, not a version, and a CPU of another machine.
+  for (const char *cpu : {"hexagonv60", "hexagonv65", "hexagonv", "hexagonv660", "v66", "native", "x86-64-v3"})
+    EXPECT_NE(refusal("hexagon", cpu).find("hexagonv66"), std::string::npos) << cpu;
+  EXPECT_NE(refusal("hexagon-unknown-linux-musl", "").find("hexagon-unknown-none-elf"), std::string::npos);
+}
+
 } // namespace

@@ -139,7 +139,7 @@ def matmul_cases():
         yield Case("matmul", [301], [301, 18], a, b, "int32", extreme=True)
     yield Case("qmatmul", [3, 5, 21], [21, 19], channels=True)  # batch axes that join the rows
     yield Case("matmul", [3, 5, 21], [3, 21, 19], y="int32")  # a matrix of its own for each
-    yield Case("qmatmul", [4, 9], [4, 9, 6], channels=True)  # the bias has batch axes
+    yield Case("qmatmul", [4, 2, 9], [4, 9, 6], channels=True)  # the bias has batch axes
 
 
 def conv_cases():
@@ -147,7 +147,7 @@ def conv_cases():
     yield Case("qconv", [8, 9, 10], [20, 8, 3, 3], "int8", channels=True, bias=True, pads=[1, 2, 0, 1])  # runs
     yield Case("qconv", [32, 6, 7], [8, 32, 3, 5], "int8", "uint8", "int8", pads=[1, 2, 1, 2], strides=[2, 1])
     yield Case("qconv", [12, 7, 7], [33, 12, 1, 1], channels=True, bias=True)  # a matrix product
-    yield Case("qconv", [5, 7, 7], [7, 5, 1, 1], strides=[2, 2])
+    yield Case("qconv", [37, 9, 9], [71, 37, 1, 1], strides=[2, 2])
     yield Case("qconv", [16, 9, 9], [24, 4, 3, 3], "int8", group=4, channels=True, pads=[1, 1, 1, 1])
     yield Case("qconv", [10, 8, 9], [10, 5, 2, 3], group=2, bias=True, dilations=[2, 2], pads=[2, 0, 0, 2])
     yield Case("qconv", [6, 23], [9, 6, 5], pads=[2, 2], strides=[3], bias=True)
@@ -244,6 +244,38 @@ def test_every_level_agrees(mode, tmp_path):
     assert result.returncode == 0, result.stderr
 
 
+def test_without_zero_points():
+    """MatMulInteger of two operands: no bias at all."""
+    rng = np.random.default_rng(0)
+    w = rng.integers(-128, 128, (19, 23)).astype(np.int8)
+    graph = helper.make_graph(
+        [helper.make_node("MatMulInteger", ["x", "w"], ["y"], name="product")],
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.UINT8, ["n", 19])],
+        [helper.make_tensor_value_info("y", TensorProto.INT32, None)],
+        [numpy_helper.from_array(w, "w")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10).SerializeToString()
+    (step,) = explain(model)
+    assert step["code"] == "generated"
+    assert step["name"] == "matmul"
+    x = rng.integers(0, 256, (11, 19)).astype(np.uint8)
+    np.testing.assert_array_equal(DRIVER.compile(model).run({"x": x})["y"], x.astype(np.int32) @ w.astype(np.int32))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_sizes_of_a_run(mode):
+    """Height and width that only the run knows."""
+    case = Case("qconv", [8, "h", "w"], [20, 8, 3, 3], channels=True, bias=True, pads=[1, 0, 1, 2], strides=[1, 2])
+    model = model_of([case])
+    (step,) = [step for step in explain(model) if case.out in step["nodes"] and step["macs"]]
+    assert step["code"] == "generated"
+    compiled = DRIVER.compile(model, requantize=mode)
+    for shape in ((1, 8, 5, 7), (3, 8, 12, 3), (2, 8, 1, 30)):
+        x = case.fill(np.random.default_rng(1), shape, case.a)
+        check([case], {case.name: x}, compiled.run({case.name: x}), mode)
+
+
 # ---- what has no kernel ------------------------------------------------------------------------------------------------
 def qmatmul(**changed):
     """A model of one QLinearMatMul; values of its constants by name."""
@@ -308,6 +340,18 @@ def test_mode_is_recorded(tmp_path):
     result = subprocess.run([RELEASE / "bin" / "mopt", "inspect", compiled.path, "--json"], capture_output=True, text=True,
                             check=True)  # fmt: skip
     assert '"requantize": "fixed"' in result.stdout
+
+
+def test_from_python():
+    mopt = pytest.importorskip("mopt")
+    if not hasattr(mopt._core, "compile_bytes"):
+        pytest.skip("the module was built without the compiler")
+    model = qmatmul(**{"as": np.float32(0.25), "az": np.uint8(0), "ws": np.float32(1), "ys": np.float32(1)})
+    feeds = {"x": np.array([[1, 1, 0, 0, 0, 0], [5, 5, 0, 0, 0, 0]], np.uint8)}  # 0.5 and 2.5, to the zero point 7
+    results = {mode: mopt.compile(model, requantize=mode).run(feeds)["y"][:, 0].tolist() for mode in MODES}
+    assert results == {"float": [7, 9], "fixed": [8, 10]}
+    with pytest.raises(mopt.MoptError, match="MOPT-C015"):
+        mopt.compile(model, requantize="up")
 
 
 def test_fixed_has_no_onnx_form(tmp_path):

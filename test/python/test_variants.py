@@ -5,7 +5,6 @@ import mopt
 import numpy as np
 import pytest
 from onnx import helper
-
 from test_kernels import model_of
 
 pytestmark = pytest.mark.skipif(not hasattr(mopt._core, "compile_bytes"), reason="the module was built without the compiler")

@@ -269,7 +269,8 @@ void addBench(CLI::App &app) {
       ->delimiter(',')
       ->check(CLI::Range(1, 1024));
   sub->add_option("--seed", o->seed, "of made-up inputs");
-  sub->add_option("--variant", o->variant, "runs every step that has a variant of this name with it; mopt inspect lists them");
+  sub->add_option("--variant", o->variant,
+                  "runs every step that has a variant of this name with it; mopt inspect lists them");
   sub->add_flag("--profile", o->profile, "time each step, in separate runs");
   sub->add_flag("--json", o->json, "print the report as JSON");
   sub->callback([o] { bench(*o); });

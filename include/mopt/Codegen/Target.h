@@ -9,6 +9,12 @@
 
 namespace mopt {
 
+/// Targets that code is generated for in the same way.
+enum class TargetClass {
+  cpu, // SIMD, shared objects
+  hvx  // Hexagon with HVX: relocatable objects that hold their weights
+};
+
 /// A CPU to compile for, resolved from --triple and --cpu. `cpu` may be "native", an x86-64 level or an LLVM CPU name.
 struct TargetSpec {
   std::string triple; // normalized, "x86_64-unknown-linux-gnu"
@@ -18,7 +24,9 @@ struct TargetSpec {
   uint16_t machine = 0; // ELF e_machine
   unsigned vectorBits = 128;
   unsigned pageBytes = 4096; // alignment of segments; 64 KiB on AArch64, where kernels with such pages exist
-  std::string tune;          // LLVM name of the CPU to schedule for
+  TargetClass kind = TargetClass::cpu;
+  unsigned pointerBits = 64;
+  std::string tune; // LLVM name of the CPU to schedule for
 
   /// `triple` empty: this machine. `cpu` empty: native if the triple is this machine's, else x86-64-v3 or generic.
   /// Nothing, with a reason that says what is possible, when the triple or CPU is not supported.

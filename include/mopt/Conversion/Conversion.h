@@ -31,5 +31,8 @@ struct ScheduleVariant {
 LogicalResult buildPlan(ModuleOp module, const Schedule &schedule, ArrayRef<ScheduleVariant> variants, Plan &plan,
                         OwningOpRef<ModuleOp> &code);
 
+/// The same for Hexagon with HVX. `refused`: the failure is about what the model asks for.
+LogicalResult buildHvxPlan(ModuleOp module, Plan &plan, OwningOpRef<ModuleOp> &code, bool &refused);
+
 } // namespace mopt
 #endif

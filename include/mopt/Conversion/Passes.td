@@ -13,7 +13,9 @@ def ConvertMoptToKernel : Pass<"mopt-convert-to-kernel", "::mlir::ModuleOp"> {
                            "::mlir::bufferization::BufferizationDialect", "::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect"];
   let options = [Option<"int8Width", "int8-width", "int64_t", /*default=*/"16",
-                        "Columns of a panel of 8-bit weights: as many i32 as a vector of the target holds, at least 16">];
+                        "Columns of a panel of 8-bit weights: as many i32 as a vector of the target holds, at least 16">,
+                 Option<"int8Unsigned", "int8-unsigned", "bool", /*default=*/"false",
+                        "Such panels hold uint8 with zero point 128, for targets that multiply unsigned vectors">];
 }
 def GroupCopies : Pass<"mopt-group-copies", "::mlir::func::FuncOp"> {
   let summary = "Copies that bufferization left become groups, so that they run as steps";

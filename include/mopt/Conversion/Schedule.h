@@ -33,6 +33,9 @@ Schedule withTile(const Schedule &schedule, unsigned rows, unsigned panels);
 /// Estimate of the time of a step on one core, ns: for shares in reports, never for decisions that have been measured.
 double estimateNs(const Schedule &schedule, int64_t macs, int64_t bytes, bool generated);
 
+/// The row for Hexagon: of it only what is said about bytes matters.
+const Schedule &hvxSchedule();
+
 /// The row for a CPU with these mopt_cpu bits.
 const Schedule &scheduleFor(uint64_t cpuBits);
 

@@ -47,7 +47,8 @@ struct PackageStats {
 bool packageSharedObject(llvm::Module &module, const Plan &plan, const TargetSpec &target, llvm::StringRef path,
                          const PackageOptions &options, std::string &error, PackageStats *stats = nullptr);
 
-/// The same up to a relocatable object, assembly or LLVM IR: for reading, without weights.
+/// The same up to a relocatable object, assembly or LLVM IR: for reading, without weights. Only objects for machines that
+/// have no shared objects of ours (TargetClass::hvx) hold their weights.
 bool packageText(llvm::Module &module, const Plan &plan, const TargetSpec &target, EmitKind kind, llvm::StringRef path,
                  const PackageOptions &options, std::string &error, PackageStats *stats = nullptr);
 
@@ -59,6 +60,9 @@ std::string makeManifest(const Plan &plan, const TargetSpec &target, const Packa
 /// Adds the constant `mopt_module` with all that it refers to. References are distances: no relocations.
 bool addTable(llvm::Module &module, const Plan &plan, const TargetSpec &target, llvm::StringRef manifest,
               std::string &error);
+
+/// Defines the weights in the module, for objects that something else links. Memory: three times the weights.
+bool embedWeights(llvm::Module &module, const Plan &plan, uint64_t alignment, std::string &error);
 
 /// Links an object to the code part of an artifact: a shared object whose header says that `weightBytes` of weights follow
 /// at its end, which is page aligned if there are any.

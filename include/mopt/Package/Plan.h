@@ -73,8 +73,8 @@ struct Plan {
   std::vector<PlanWeight> weights; // ascending, not overlapping
   uint64_t weightBytes = 0;
   uint32_t serialMacs = 0, serialBytes = 0; // of mopt_module
-  std::deque<std::vector<uint8_t>> owned; // bytes of small constants that `weights` points to
-  std::string modelName, modelHash;       // for the manifest
+  std::deque<std::vector<uint8_t>> owned;   // bytes of small constants that `weights` points to
+  std::string modelName, modelHash;         // for the manifest
 };
 
 } // namespace mopt

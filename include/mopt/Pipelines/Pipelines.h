@@ -11,7 +11,8 @@ namespace mopt {
 
 /// What phases must know of the target.
 struct PhaseOptions {
-  int64_t int8Width = 16; // columns of a panel of 8-bit weights (Panels.h)
+  int64_t int8Width = 16;    // columns of a panel of 8-bit weights (Panels.h)
+  bool int8Unsigned = false; // it holds uint8 with zero point 128
 };
 
 /// A phase: what a module is after the passes of `build` ran on one of the phase before.

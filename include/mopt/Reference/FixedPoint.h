@@ -23,7 +23,8 @@ constexpr float leastFixedScale = 1.0f / 65536 / 65536, firstTooLargeFixedScale 
 static inline bool fixedScale(float scale, FixedScale &fixed) {
   fixed.multiplier = 0;
   fixed.shift = 2;
-  if (!(scale >= leastFixedScale && scale < firstTooLargeFixedScale)) return false;
+  if (!(scale >= leastFixedScale && scale < firstTooLargeFixedScale))
+    return false;
   uint32_t bits;
   __builtin_memcpy(&bits, &scale, sizeof bits);
   fixed.multiplier = (int32_t)(((bits & 0x7fffffu) | 0x800000u) << 7);

@@ -214,7 +214,7 @@ typedef struct mopt_module {
   uint32_t nbuffers;
   mopt_rel steps;
   uint32_t nsteps;
-  mopt_rel weights; /* first byte of the weights */
+  mopt_rel weights;     /* first byte of the weights */
   uint32_t serial_macs; /* a step with fewer multiply-adds and fewer bytes than these runs on the thread that called: */
   uint64_t weights_bytes;
   uint32_t serial_bytes; /* waking another would take longer */

@@ -39,7 +39,8 @@ Value Int8Tile::constant(VectorType type, int64_t value) {
   return arith::ConstantOp::create(code.builder, code.loc, DenseElementsAttr::get(type, number));
 }
 Value Int8Tile::intrinsic(StringRef name, Type type, ValueRange operands) {
-  return LLVM::CallIntrinsicOp::create(code.builder, code.loc, type, code.builder.getStringAttr(name), operands).getResult(0);
+  return LLVM::CallIntrinsicOp::create(code.builder, code.loc, type, code.builder.getStringAttr(name), operands)
+      .getResult(0);
 }
 
 /// `bytes` bytes as an i32, zeros above them.
@@ -157,58 +158,55 @@ Value Int8Tile::add(Value sum, ArrayRef<Value> w, ArrayRef<Value> a) {
   return sum;
 }
 
-// Sums lie panel by panel, vector by vector, rows last; behind the rows the sum of the weights times 128, if it is needed.
+// Sums lie row by row, in a row panel by panel and vector by vector; behind the rows the sum of the weights times 128, if it is
+// needed. All weights of the step stay in registers, and one row at a time: there are fewer of them than of rows.
 SmallVector<Value> Int8Tile::step(ArrayRef<Value> rowPointers, ArrayRef<Value> panelPointers, Value at,
                                   SmallVector<Value> sums, unsigned bytes) {
-  SmallVector<SmallVector<Value>> factors;
-  for (Value pointer : rowPointers)
-    factors.push_back(row(loadWord(code.at(pointer, at), bytes)));
-  if (isFlipped()) // 128 as vpdpbusd reads it, -128 as sdot does
-    factors.push_back({constant(bytesType(), 0x80)});
-  unsigned next = 0;
+  SmallVector<SmallVector<Value>> columns;
   for (unsigned p = 0; p < panels; ++p)
-    for (unsigned chunk = 0; chunk < chunks(p); ++chunk) {
-      Value address = code.at(panelPointers[p], code.add(code.mul(at, code.i64(Code::width)), code.i64(chunk * lanes())));
-      SmallVector<Value> columns = weights(address);
-      for (const SmallVector<Value> &factor : factors) {
-        sums[next] = add(sums[next], columns, factor);
-        ++next;
-      }
+    for (unsigned chunk = 0; chunk < chunks(p); ++chunk)
+      columns.push_back(
+          weights(code.at(panelPointers[p], code.add(code.mul(at, code.i64(Code::width)), code.i64(chunk * lanes())))));
+  auto addRow = [&](unsigned r, ArrayRef<Value> factors) {
+    for (auto [i, column] : llvm::enumerate(columns)) {
+      Value &sum = sums[r * columns.size() + i];
+      sum = add(sum, column, factors);
     }
+  };
+  for (unsigned r = 0; r < rows; ++r)
+    addRow(r, row(loadWord(code.at(rowPointers[r], at), bytes)));
+  if (isFlipped()) // 128 as vpdpbusd reads it, -128 as sdot does
+    addRow(rows, constant(bytesType(), 0x80));
   return sums;
 }
 
 SmallVector<Value> Int8Tile::finish(ArrayRef<Value> sums) {
   OpBuilder &b = code.builder;
-  const unsigned stride = rows + isFlipped();
-  SmallVector<Value> result(rows * panels);
-  unsigned base = 0;
-  for (unsigned p = 0; p < panels; ++p) {
-    for (unsigned r = 0; r < rows; ++r) {
+  const size_t stride = sums.size() / (rows + isFlipped());
+  SmallVector<Value> result;
+  for (unsigned r = 0; r < rows; ++r) {
+    size_t next = 0;
+    for (unsigned p = 0; p < panels; ++p) {
       Value whole;
-      for (unsigned chunk = 0; chunk < chunks(p); ++chunk) {
-        Value part = sums[base + chunk * stride + r];
+      for (int64_t chunk = 0, n = chunks(p); chunk < n; ++chunk, ++next) {
+        Value part = sums[r * stride + next];
         if (isFlipped())
-          part = arith::SubIOp::create(b, code.loc, part, sums[base + chunk * stride + rows]);
-        if (lanes() == Code::width) {
-          whole = part;
-          break;
+          part = arith::SubIOp::create(b, code.loc, part, sums[rows * stride + next]);
+        if (lanes() < Code::width) { // widened, to be put behind what is there
+          SmallVector<int32_t> wide(Code::width, -1);
+          std::iota(wide.begin(), wide.begin() + lanes(), 0);
+          part = LLVM::ShuffleVectorOp::create(b, code.loc, part, part, wide);
         }
-        // Widened, then put behind what is there.
-        SmallVector<int32_t> wide(Code::width, -1), join(Code::width, -1);
-        std::iota(wide.begin(), wide.begin() + lanes(), 0);
-        part = LLVM::ShuffleVectorOp::create(b, code.loc, part, part, wide);
-        if (!whole) {
-          whole = part;
-          continue;
+        if (whole) {
+          SmallVector<int32_t> join(Code::width, -1);
+          std::iota(join.begin(), join.begin() + chunk * lanes(), 0);
+          std::iota(join.begin() + chunk * lanes(), join.begin() + (chunk + 1) * lanes(), int32_t(Code::width));
+          part = LLVM::ShuffleVectorOp::create(b, code.loc, whole, part, join);
         }
-        std::iota(join.begin(), join.begin() + chunk * lanes(), 0);
-        std::iota(join.begin() + chunk * lanes(), join.begin() + (chunk + 1) * lanes(), int32_t(Code::width));
-        whole = LLVM::ShuffleVectorOp::create(b, code.loc, whole, part, join);
+        whole = part;
       }
-      result[r * panels + p] = whole;
+      result.push_back(whole);
     }
-    base += chunks(p) * stride;
   }
   return result;
 }

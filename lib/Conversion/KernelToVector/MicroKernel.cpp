@@ -36,7 +36,8 @@ LLVM::LLVMFuncOp MicroKernels::get(TileShape shape) {
   for (ExtraAccess extra : extras)
     key += extra.rows ? extra.columns ? "f" : "r" : extra.columns ? "c" : "s";
   if (arithmetic.bytes)
-    key = llvm::formatv("int8_{0}{1}{2}{3}", key, arithmetic.isUnsigned ? "u" : "i", arithmetic.rest, arithmetic.resultBytes);
+    key =
+        llvm::formatv("int8_{0}{1}{2}{3}", key, arithmetic.isUnsigned ? "u" : "i", arithmetic.rest, arithmetic.resultBytes);
   return emitter.shared(
       key, StringRef(key).split('|').first, [&](LLVM::LLVMFuncOp function) { emit(function, shape); },
       [&] {
@@ -110,9 +111,8 @@ void MicroKernels::emit(LLVM::LLVMFuncOp function, TileShape shape) {
         sums = step(code.add(at, code.i64(u)), sums);
       return sums;
     });
-    return withRest(code.loop(whole, k, code.i64(1), most, [&](Value at, ValueRange carried) {
-      return step(at, SmallVector<Value>(carried));
-    }));
+    return withRest(code.loop(whole, k, code.i64(1), most,
+                              [&](Value at, ValueRange carried) { return step(at, SmallVector<Value>(carried)); }));
   };
   if (access == RowAccess::spaced) {
     SmallVector<Value> pointers;

@@ -27,8 +27,8 @@ struct ExtraAccess {
 struct Arithmetic {
   bool bytes = false, isUnsigned = false;
   Dot dot = Dot::none;
-  unsigned rest = 0;         // bytes of k past the last four of a row, or of a tap
-  int64_t resultBytes = 4;   // of an element of y
+  unsigned rest = 0;       // bytes of k past the last four of a row, or of a tap
+  int64_t resultBytes = 4; // of an element of y
   int64_t aBytes() const { return bytes ? 1 : 4; }
 };
 

@@ -1,10 +1,23 @@
 //===- RootEmitter.cpp - which emitter a kernel op has -------------------------------------------------------------===//
 #include "RootEmitter.h"
+#include "Code.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mopt {
 
+/// Panels of bytes have as many columns as the vectors that read them.
+static bool fitsVectors(Operation *op) {
+  if (!isa<kernel::MatMulOp, kernel::ConvOp>(op))
+    return true;
+  auto b = cast<ShapedType>(op->getOperand(1).getType());
+  return b.getElementType().isF32() || b.getShape().take_back(2).front() == Code::width;
+}
+
 std::unique_ptr<RootEmitter> makeRootEmitter(Operation *op, PlanView &plan, const Schedule &schedule) {
+  if (!fitsVectors(op)) {
+    op->emitError("MOPT-C004: its panels are as wide as another target's vectors; convert the model to kernels anew");
+    return nullptr;
+  }
   return llvm::TypeSwitch<Operation *, std::unique_ptr<RootEmitter>>(op)
       .Case([&](kernel::ConvOp conv) { return emitConv(conv, plan, schedule); })
       .Case([&](kernel::ConvTransposeOp conv) { return emitConvTranspose(conv, plan, schedule); })

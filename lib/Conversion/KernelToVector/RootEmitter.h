@@ -21,7 +21,7 @@ struct RootEmitter {
   virtual void emit(KernelBody &body) = 0;
 };
 
-/// The emitter of a kernel op; null for an op that has none. The plan and the op must outlive it.
+/// The emitter of a kernel op; null for an op that has none, and, after a report, for one that is made for other vectors. The plan and the op must outlive it.
 std::unique_ptr<RootEmitter> makeRootEmitter(Operation *op, PlanView &plan, const Schedule &schedule);
 
 // One for each kernel op, in the file of its name.

@@ -24,6 +24,10 @@ const Schedule rows[] = {
     {"sse", 0, 1, {2, 0, 0, 0}, 12, Dot::pmadd128, 1, {2, 0, 0, 0}},
 };
 
+// A panel is one register of 32 sums here, of 32 registers. The last tile of a row is narrowed to bytes from four sums to one
+// vector, so that more panels than four gain nothing. MACs in a ns: of a packet at 1 GHz, measured (docs/rationale/hvx-class.md).
+const Schedule hvxRow = {"hvx", 0, 0, {0, 0, 0, 0}, 145, Dot::none, 4, {8, 8, 4, 4}};
+
 // Measured on reference functions of whole models: what they cost compared with generated code, and bytes of the second
 // and third level of cache in a ns.
 constexpr double referenceFactor = 15, bytesPerNs = 25, stepNs = 300;
@@ -49,6 +53,8 @@ double estimateNs(const Schedule &schedule, int64_t macs, int64_t bytes, bool ge
   double work = std::max(macs / schedule.macsPerNs, bytes / bytesPerNs);
   return stepNs + work * (generated ? 1 : referenceFactor);
 }
+
+const Schedule &hvxSchedule() { return hvxRow; }
 
 const Schedule &scheduleFor(uint64_t cpuBits) {
   for (const Schedule &row : rows)

@@ -32,8 +32,8 @@ void TileNest::finish(RowAccess rowAccess, int64_t numTaps) {
   }
   tileRows = tableRows = (arithmetic.bytes ? schedule.int8Rows : schedule.rows)[tilePanels - 1];
   int64_t depth = k.asConstant().value_or(256) * taps;
-  blockTiles = std::clamp<int64_t>(blockFloats * 4 / arithmetic.aBytes() / std::max<int64_t>(1, depth * tileRows), 1,
-                                   maxBlockTiles);
+  blockTiles =
+      std::clamp<int64_t>(blockFloats * 4 / arithmetic.aBytes() / std::max<int64_t>(1, depth * tileRows), 1, maxBlockTiles);
   if (access == RowAccess::table)
     blockTiles = std::clamp<int64_t>(maxTableBytes / ((8 + stripBytes) * taps * tileRows), 1, blockTiles);
   tiles = m.ceilDiv(tileRows);

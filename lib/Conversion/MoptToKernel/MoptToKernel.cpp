@@ -27,7 +27,8 @@ Attribute dimsAttr(Type type) {
 /// Converts one function; the old one stays until the new one is complete.
 class Converter {
 public:
-  Converter(func::FuncOp source, int64_t int8Width) : source(source), builder(source), int8Width(int8Width) {}
+  Converter(func::FuncOp source, int64_t int8Width, bool int8Unsigned)
+      : source(source), builder(source), int8Width(int8Width), int8Unsigned(int8Unsigned) {}
 
   FailureOr<func::FuncOp> run() {
     createFunction();
@@ -198,10 +199,10 @@ private:
   }
 
   KernelParts kernelParts(Operation *root) {
-    OperandBuilder operands{builder, map, [this](Location loc, ArrayRef<DimExpr> dims) {
-                              return destination(loc, tensorType(dims, builder.getF32Type()));
-                            },
-                            int8Width};
+    OperandBuilder operands{
+        builder, map,
+        [this](Location loc, ArrayRef<DimExpr> dims) { return destination(loc, tensorType(dims, builder.getF32Type())); },
+        int8Width, int8Unsigned};
     return makeKernelParts(root, operands);
   }
 
@@ -318,6 +319,7 @@ private:
   func::FuncOp source, target;
   OpBuilder builder;
   int64_t int8Width;
+  bool int8Unsigned;
   IRMapping map;
 };
 
@@ -331,7 +333,7 @@ struct ConvertMoptToKernel : impl::ConvertMoptToKernelBase<ConvertMoptToKernel> 
         function.emitError("MOPT-C003: a model function has one block and takes and returns ranked tensors");
         return signalPassFailure();
       }
-      FailureOr<func::FuncOp> converted = Converter(function, int8Width).run();
+      FailureOr<func::FuncOp> converted = Converter(function, int8Width, int8Unsigned).run();
       if (failed(converted))
         return signalPassFailure();
       function.erase();

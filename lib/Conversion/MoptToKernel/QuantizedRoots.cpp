@@ -18,15 +18,15 @@ SmallVector<uint32_t> columnSums(ConstantOp constant, const Panels &panels) {
   SmallVector<uint32_t> sums;
   if (!bytes || static_cast<int64_t>(bytes->size()) < panels.extent())
     return sums; // the plan reports it
-  uint8_t flip = panels.kind == Panels::Kind::shifted ? 0x80 : 0;
+  uint8_t flip = panels.fromUnsigned() ? 0x80 : 0;
   for (int64_t g = 0; g < panels.groups; ++g)
     for (int64_t n = 0; n < panels.n; ++n) {
       uint32_t sum = 0;
       for (int64_t k0 = 0; k0 < panels.outer; ++k0)
         for (int64_t k1 = 0; k1 < panels.inner; ++k1)
-          sum += static_cast<int8_t>((*bytes)[g * panels.groupStride + n * panels.nStride + k0 * panels.outerStride +
-                                              k1 * panels.innerStride] ^
-                                     flip);
+          sum += static_cast<int8_t>(
+              (*bytes)[g * panels.groupStride + n * panels.nStride + k0 * panels.outerStride + k1 * panels.innerStride] ^
+              flip);
       sums.push_back(sum);
     }
   return sums;
@@ -110,7 +110,10 @@ KernelParts makeQuantizedParts(Operation *root, OperandBuilder &operands) {
     batch.assign(w.getShape().begin(), w.getShape().end() - 2);
   }
   Panels &panels = geometry.panels;
-  panels.kind = plainZeroPoint(w) ? Panels::Kind::shifted : Panels::Kind::int8;
+  if (operands.int8Unsigned)
+    panels.kind = plainZeroPoint(w) ? Panels::Kind::bytes : Panels::Kind::raised;
+  else
+    panels.kind = plainZeroPoint(w) ? Panels::Kind::shifted : Panels::Kind::int8;
   panels.width = operands.int8Width;
   bool isMatMul = !op.conv || geometry.pointwise;
   SmallVector<int64_t> outer = isMatMul ? batch : SmallVector<int64_t>{geometry.group};
@@ -123,7 +126,8 @@ KernelParts makeQuantizedParts(Operation *root, OperandBuilder &operands) {
   bool hasBias = !parts.extras.empty();
   if (op.aScale)
     addScales(root, op, panels.n * (op.conv ? panels.groups : 1), builder, extras);
-  parts.create = [=](OpBuilder &b, ValueRange tensors, Value out, ArrayRef<AffineMap> maps, ArrayRef<int64_t>) -> Operation * {
+  parts.create = [=](OpBuilder &b, ValueRange tensors, Value out, ArrayRef<AffineMap> maps,
+                     ArrayRef<int64_t>) -> Operation * {
     if (isMatMul)
       return kernel::MatMulOp::create(b, loc, out.getType(), ValueRange{a, packed}, tensors, out,
                                       b.getAffineMapArrayAttr(maps), DenseI64ArrayAttr(), DenseI64ArrayAttr());
@@ -136,7 +140,8 @@ KernelParts makeQuantizedParts(Operation *root, OperandBuilder &operands) {
   int64_t yZero = op.yZero ? constantInts(op.yZero)->front() : 0, low = isUnsigned ? 0 : -128;
   parts.finish = [=](OpBuilder &b, Value sum, ValueRange numbers) -> Value {
     if (hasBias) {
-      sum = kernel::ScalarOp::create(b, loc, sum.getType(), "add", b.getDictionaryAttr({}), ValueRange{sum, numbers.front()});
+      sum =
+          kernel::ScalarOp::create(b, loc, sum.getType(), "add", b.getDictionaryAttr({}), ValueRange{sum, numbers.front()});
       numbers = numbers.drop_front();
     }
     if (numbers.empty())

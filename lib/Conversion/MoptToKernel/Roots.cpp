@@ -19,8 +19,8 @@ Value packedWeight(OpBuilder &builder, ConstantOp constant, ArrayRef<int64_t> ou
     shape.push_back(Panels::together);
   std::array<int64_t, 10> numbers = panels.toArray();
   Type element = panels.isInt8() ? Type(builder.getI8Type()) : builder.getF32Type();
-  return kernel::WeightOp::create(builder, constant.getLoc(), RankedTensorType::get(shape, element),
-                                  constant.getValue(), builder.getDenseI64ArrayAttr(numbers));
+  return kernel::WeightOp::create(builder, constant.getLoc(), RankedTensorType::get(shape, element), constant.getValue(),
+                                  builder.getDenseI64ArrayAttr(numbers));
 }
 
 Panels matrixPanels(ArrayRef<int64_t> shape, ArrayRef<int64_t> order) {

@@ -15,6 +15,7 @@ struct OperandBuilder {
   IRMapping &map; // values of the graph -> tensors
   std::function<Value(Location, ArrayRef<DimExpr>)> destination;
   int64_t int8Width; // columns of panels of 8-bit weights
+  bool int8Unsigned; // they hold uint8 with zero point 128
 };
 
 /// A kernel op that waits for its epilogue.
@@ -25,8 +26,8 @@ struct KernelParts {
   std::function<Operation *(OpBuilder &, ValueRange extras, Value out, ArrayRef<AffineMap> maps, ArrayRef<int64_t> order)>
       create;
   // Instead of scale and bias, of a kernel whose sums have another type than its result:
-  Type sum;                                        // null: that of the result
-  SmallVector<std::pair<Value, AffineMap>> extras; // tensors, and where they are read
+  Type sum;                                                               // null: that of the result
+  SmallVector<std::pair<Value, AffineMap>> extras;                        // tensors, and where they are read
   std::function<Value(OpBuilder &, Value sum, ValueRange extras)> finish; // what is stored
 };
 

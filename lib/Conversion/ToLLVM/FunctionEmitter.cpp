@@ -83,8 +83,7 @@ DimExpr workOf(kernel::ReferenceOp op, const BufferView &result, PlanView &plan)
 
 } // namespace
 
-FunctionEmitter::FunctionEmitter(ModuleOp code, PlanView &plan, const Schedule &schedule,
-                                 ArrayRef<ScheduleVariant> variants)
+FunctionEmitter::FunctionEmitter(ModuleOp code, PlanView &plan, const Schedule &schedule, ArrayRef<ScheduleVariant> variants)
     : code(code), plan(plan), schedule(schedule), variants(variants), builder(code.getContext()) {}
 
 LLVM::LLVMFuncOp FunctionEmitter::shared(StringRef key, StringRef prefix, llvm::function_ref<void(LLVM::LLVMFuncOp)> build,
@@ -139,6 +138,13 @@ std::string FunctionEmitter::share(LLVM::LLVMFuncOp function, StringRef prefix) 
   return name;
 }
 
+FailureOr<std::unique_ptr<RootEmitter>> FunctionEmitter::rootEmitter(Operation *root, const Schedule &schedule) {
+  std::unique_ptr<RootEmitter> own = makeRootEmitter(root, plan, schedule);
+  if (!own && !isa<kernel::ReferenceOp, linalg::GenericOp>(root))
+    return failure(); // reported
+  return own;
+}
+
 FailureOr<StepCode> FunctionEmitter::emit(GroupOp group) {
   Operation *root = rootOf(group);
   if (!root)
@@ -165,7 +171,10 @@ FailureOr<StepCode> FunctionEmitter::emit(GroupOp group, Operation *root, const 
   auto reference = dyn_cast<kernel::ReferenceOp>(root);
   auto loop = dyn_cast<linalg::GenericOp>(root);
   auto dps = cast<DestinationStyleOpInterface>(root);
-  std::unique_ptr<RootEmitter> own = makeRootEmitter(root, plan, schedule);
+  FailureOr<std::unique_ptr<RootEmitter>> emitter = rootEmitter(root, schedule);
+  if (failed(emitter))
+    return failure();
+  std::unique_ptr<RootEmitter> &own = *emitter;
   listBuffers(root, plan, step);
   SmallVector<Value> bases(step.reads);
   llvm::append_range(bases, step.writes);
@@ -270,24 +279,29 @@ FailureOr<StepCode> FunctionEmitter::emit(GroupOp group, Operation *root, const 
   auto constant = [&](int64_t value) {
     return arith::ConstantOp::create(builder, unknown, builder.getI64IntegerAttr(value)).getResult();
   };
-  Value buffers = field(call, ptr, offsetof(mopt_call, buffers)), symbols;
+  // As mopt_abi.h has them: two pointers, two numbers of 64 bits, a pointer.
+  const int64_t pointer = pointerBytes(), chunkBegin = 2 * pointer, chunkEnd = chunkBegin + 8, fault = chunkEnd + 8;
+  static_assert(offsetof(mopt_call, symbols) == sizeof(void *) && offsetof(mopt_call, chunk_begin) == 2 * sizeof(void *) &&
+                offsetof(mopt_call, chunk_end) == 2 * sizeof(void *) + 8 &&
+                offsetof(mopt_call, fault) == 2 * sizeof(void *) + 16);
+  Value buffers = field(call, ptr, 0), symbols;
   if (!sizes.empty() || !units.asConstant())
-    symbols = field(call, ptr, offsetof(mopt_call, symbols));
+    symbols = field(call, ptr, pointer);
   auto sizeValue = [&](DimExpr size) {
     return size.asConstant() ? constant(*size.asConstant()) : field(symbols, i64, 8 * plan.symbolOf(size));
   };
   SmallVector<Value> arguments;
   for (unsigned i = 0; i < bases.size(); ++i)
-    arguments.push_back(field(buffers, ptr, 8 * i));
+    arguments.push_back(field(buffers, ptr, pointer * i));
   for (DimAttr size : sizes)
     arguments.push_back(sizeValue(DimExpr(size)));
   auto unit = [&](int64_t offset) {
     Value chunk = field(call, i64, offset);
     return grain == 1 ? chunk : arith::MulIOp::create(builder, unknown, chunk, constant(grain)).getResult();
   };
-  arguments.push_back(unit(offsetof(mopt_call, chunk_begin)));
-  arguments.push_back(arith::MinSIOp::create(builder, unknown, unit(offsetof(mopt_call, chunk_end)), sizeValue(units)));
-  arguments.push_back(field(call, ptr, offsetof(mopt_call, fault)));
+  arguments.push_back(unit(chunkBegin));
+  arguments.push_back(arith::MinSIOp::create(builder, unknown, unit(chunkEnd), sizeValue(units)));
+  arguments.push_back(field(call, ptr, fault));
   auto run = LLVM::CallOp::create(builder, unknown, kernelFunction, arguments);
   LLVM::ReturnOp::create(builder, unknown, run.getResult());
   step.variants.push_back({share(stepFunction, "step"), chunks});

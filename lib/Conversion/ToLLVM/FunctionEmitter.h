@@ -10,9 +10,10 @@
 #include "llvm/ADT/StringMap.h"
 
 namespace mopt {
+struct RootEmitter;
 
-/// Steps for CPUs: functions in the LLVM dialect, emitted into a module. Groups that differ only in buffers and symbols
-/// share one kernel function.
+/// Steps as functions in the LLVM dialect, emitted into a module: those of CPUs, and of whatever else runs functions. Groups
+/// that differ only in buffers and symbols share one kernel function.
 class FunctionEmitter : public StepEmitter {
 public:
   /// The schedules must outlive the emitter.
@@ -21,6 +22,13 @@ public:
   MLIRContext *context() { return code.getContext(); }
   /// The internal function that goes by `key`, made by `build` when it is asked for the first time.
   LLVM::LLVMFuncOp shared(StringRef key, StringRef prefix, llvm::function_ref<void(LLVM::LLVMFuncOp)> build, Type type);
+
+protected:
+  /// The emitter of a root; null for one that runs its reference function or is a loop. Reports what cannot run.
+  virtual FailureOr<std::unique_ptr<RootEmitter>> rootEmitter(Operation *root, const Schedule &schedule);
+  /// Of the machine that runs the functions: decides where the fields of mopt_call lie.
+  virtual int64_t pointerBytes() const { return 8; }
+  PlanView &planView() { return plan; }
 
 private:
   friend class KernelBody;

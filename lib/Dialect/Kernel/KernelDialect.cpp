@@ -55,26 +55,39 @@ LogicalResult WeightOp::verify() {
   return success();
 }
 
-/// Types of a matrix kernel: floats throughout, or bytes with panels of four of them.
-static LogicalResult verifyMatrix(Operation *op, ValueRange inputs, ValueRange outs, Region &epilogue, int64_t zeroPoint) {
-  if (inputs.size() != 2 || outs.size() != 1)
-    return op->emitOpError("has two inputs and one result");
+/// Types of a matrix kernel: floats throughout, or bytes with panels of four of them, which are for a depth known now: `taps`
+/// times `depth`.
+static LogicalResult verifyMatrix(Operation *op, ValueRange inputs, Region &epilogue, int64_t taps, int64_t group,
+                                  int64_t zeroPoint) {
+  if (inputs.size() != 2)
+    return op->emitOpError("has two inputs");
   auto a = cast<ShapedType>(inputs[0].getType()), b = cast<ShapedType>(inputs[1].getType());
   if (a.getElementType().isF32())
     return b.getElementType().isF32() && !zeroPoint ? success() : op->emitOpError("has a float and an integer operand");
   bool isUnsigned = a.getElementType().isUnsignedInteger(8);
-  if (!(isUnsigned || a.getElementType().isSignlessInteger(8)) || !b.getElementType().isSignlessInteger(8) ||
-      b.getRank() < 4 || b.getShape().back() != Panels::together)
-    return op->emitOpError("its operands are neither floats nor 8-bit integers with panels of i8");
+  if (!(isUnsigned || a.getElementType().isSignlessInteger(8)) || !b.getElementType().isSignlessInteger(8) || !a.getRank() ||
+      b.getRank() < 4 || !b.hasStaticShape() || a.isDynamicDim(a.getRank() - 1) || group < 1)
+    return op->emitOpError("its operands are neither floats nor 8-bit integers with panels of i8 for a known depth");
+  ArrayRef<int64_t> panels = b.getShape().take_back(4);
+  int64_t depth = a.getShape().back() / group, rows = taps * ((depth + Panels::together - 1) / Panels::together);
+  if (panels[3] != Panels::together || (panels[2] != 16 && panels[2] != 32) || panels[1] != rows)
+    return op->emitOpError() << "its panels have " << panels[1] << " rows of " << panels[2] << " times " << panels[3]
+                             << ", expected " << rows << " rows of 16 or 32 times 4";
   if (zeroPoint < (isUnsigned ? 0 : -128) || zeroPoint > (isUnsigned ? 255 : 127))
     return op->emitOpError("its zero point is no value of its operand");
   if (!epilogue.front().getArgument(0).getType().isSignlessInteger(32))
     return op->emitOpError("its sum is an i32");
   return success();
 }
-LogicalResult MatMulOp::verify() { return verifyMatrix(*this, getInputs(), getOuts(), getEpilogue(), 0); }
+LogicalResult MatMulOp::verify() { return verifyMatrix(*this, getInputs(), getEpilogue(), 1, 1, 0); }
 LogicalResult ConvOp::verify() {
-  return verifyMatrix(*this, getInputs(), getOuts(), getEpilogue(), static_cast<int64_t>(getZeroPoint()));
+  int64_t taps = 1;
+  for (int64_t size : getKernel())
+    if (size < 1 || !checked::mul<int64_t>(taps, size))
+      return emitOpError("its kernel has a size below 1");
+    else
+      taps *= size;
+  return verifyMatrix(*this, getInputs(), getEpilogue(), taps, getGroup(), static_cast<int64_t>(getZeroPoint()));
 }
 
 LogicalResult RequantizeOp::verify() {
@@ -145,9 +158,19 @@ LogicalResult verifyRoot(Operation *op) {
     return op->emitOpError("has no epilogue that ends in kernel.result");
   if (root.getOuts().size() != 1)
     return op->emitOpError("writes one result");
-  for (Operation &inner : region.front().without_terminator())
-    if (!isa<ScalarOp, RequantizeOp>(inner))
+  for (Operation &inner : region.front().without_terminator()) {
+    if (isa<RequantizeOp>(inner))
+      continue;
+    auto scalar = dyn_cast<ScalarOp>(inner);
+    if (!scalar)
       return op->emitOpError("its epilogue holds other ops than kernel.scalar and kernel.requantize");
+    auto all = [&](auto fits) {
+      return llvm::all_of(inner.getOperandTypes(), fits) && llvm::all_of(inner.getResultTypes(), fits);
+    };
+    bool bias = scalar.getOp() == "add" && all([](Type type) { return type.isSignlessInteger(32); });
+    if (!bias && !all([](Type type) { return type.isF32() || type.isInteger(1); }))
+      return inner.emitOpError("in an epilogue is of f32 and bool, or adds a bias of i32");
+  }
   SmallVector<AffineMap> maps = root.getExtraMaps();
   if (maps.size() != root.getExtras().size() || region.front().getNumArguments() != maps.size() + 1)
     return op->emitOpError("epilogue, extras and maps do not match");

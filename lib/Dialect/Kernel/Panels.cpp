@@ -5,7 +5,7 @@
 namespace mopt {
 
 std::optional<Panels> Panels::fromArray(ArrayRef<int64_t> a) {
-  if (a.size() != 10 || llvm::any_of(a, [](int64_t v) { return v < 0 || v > (int64_t(1) << 40); }) || a[8] > 2 ||
+  if (a.size() != 10 || llvm::any_of(a, [](int64_t v) { return v < 0 || v > (int64_t(1) << 40); }) || a[8] > 4 ||
       (a[8] ? a[9] != 16 && a[9] != 32 : a[9] != floatWidth))
     return std::nullopt;
   Panels p{a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], static_cast<Kind>(a[8]), a[9]};
@@ -27,7 +27,7 @@ int64_t Panels::extent() const {
 
 void Panels::pack(const uint8_t *source, uint8_t *target) const {
   const int64_t bytes = elementBytes();
-  const uint8_t flip = kind == Kind::shifted ? 0x80 : 0; // v - 128 of a byte, as int8
+  const uint8_t flip = fromUnsigned() != toUnsigned() ? 0x80 : 0; // between a byte and that byte less 128
   auto row = [&](int64_t from, int64_t columns, int64_t deep) {
     for (int64_t c = 0; c < width; ++c)
       for (int64_t j = 0; j < step(); ++j, target += bytes) {
@@ -46,8 +46,8 @@ void Panels::pack(const uint8_t *source, uint8_t *target) const {
     for (int64_t p = 0; p < panels(); ++p)
       for (int64_t k0 = 0; k0 < outer; ++k0)
         for (int64_t k1 = 0; k1 < inner; k1 += step())
-          row(g * groupStride + p * width * nStride + k0 * outerStride + k1 * innerStride,
-              std::min(width, n - p * width), inner - k1);
+          row(g * groupStride + p * width * nStride + k0 * outerStride + k1 * innerStride, std::min(width, n - p * width),
+              inner - k1);
 }
 
 } // namespace mopt

@@ -92,7 +92,7 @@ std::string whyNotQuantized(Operation *operation) {
     return "its operands are not 8-bit integers";
   RankedTensorType w = tensorOf(op.weights);
   if (!op.weights.getDefiningOp<ConstantOp>() || !w.hasStaticShape() || !w.getNumElements())
-    return "its weights are not constant";
+    return "its weights are not constant, or empty";
   int64_t columns = *columnsOf(op), plain = plainZeroPoint(w);
   SmallVector<int64_t> zeros{0};
   if (op.weightZero) {

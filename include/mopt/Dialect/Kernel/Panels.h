@@ -25,7 +25,10 @@ struct Panels {
   enum class Kind : int64_t {
     floats = 0,
     int8 = 1,
-    shifted = 2 // of uint8 with zero point 128: 128 is subtracted, what is packed is int8
+    shifted = 2, // of uint8 with zero point 128: 128 is subtracted, what is packed is int8
+    // For machines that multiply unsigned vectors with scalars (Hexagon): what is packed is uint8 with zero point 128.
+    raised = 3, // of int8: 128 is added
+    bytes = 4   // of uint8 with zero point 128, as they are
   };
 
   int64_t groups = 1, n = 0, outer = 1, inner = 0;
@@ -34,6 +37,10 @@ struct Panels {
   int64_t width = floatWidth; // columns of a panel
 
   bool isInt8() const { return kind != Kind::floats; }
+  /// Whether the source is of uint8 with zero point 128.
+  bool fromUnsigned() const { return kind == Kind::shifted || kind == Kind::bytes; }
+  /// Whether what is packed is uint8 with zero point 128; else it is int8.
+  bool toUnsigned() const { return kind == Kind::raised || kind == Kind::bytes; }
   int64_t elementBytes() const { return isInt8() ? 1 : sizeof(float); }
   /// Elements of k that one row of a panel holds: 1, or 4.
   int64_t step() const { return isInt8() ? together : 1; }
@@ -42,8 +49,7 @@ struct Panels {
   int64_t rows() const { return outer * ((inner + step() - 1) / step()); }
   int64_t elements() const { return groups * panels() * rows() * width * step(); }
   std::array<int64_t, 10> toArray() const {
-    return {groups,      n,       outer,       inner,       groupStride,
-            nStride,     outerStride, innerStride, static_cast<int64_t>(kind), width};
+    return {groups, n, outer, inner, groupStride, nStride, outerStride, innerStride, static_cast<int64_t>(kind), width};
   }
   /// Nothing when the numbers are no packing or overflow.
   static std::optional<Panels> fromArray(ArrayRef<int64_t> a);

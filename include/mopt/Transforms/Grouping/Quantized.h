@@ -8,9 +8,9 @@ namespace mopt {
 
 /// matmul_integer, conv_integer, qlinear_matmul or qlinear_conv: the roles of its operands.
 struct QuantizedOperands {
-  Value a, weights, bias;                // bias: of i32, null for none
-  Value aZero, weightZero;               // null: 0
-  Value aScale, weightScale, yScale;     // null: the result is the sum
+  Value a, weights, bias;            // bias: of i32, null for none
+  Value aZero, weightZero;           // null: 0
+  Value aScale, weightScale, yScale; // null: the result is the sum
   Value yZero;
   bool conv = false;
 };
