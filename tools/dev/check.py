@@ -179,7 +179,7 @@ def _wheel(report: Path) -> None:
     run([venv_python(), "-m", "venv", "--clear", fresh], "python -m venv", 300, log=BUILD / "log" / "wheel-venv.log")
     python = fresh / "bin" / "python"
     run(
-        [python, *pip, "install", f"{wheel}[onnx]", "pytest"],
+        [python, *pip, "install", "--constraint", ROOT / "requirements.txt", f"{wheel}[onnx]", "pytest", "onnxruntime"],
         "pip install of the wheel",
         900,
         log=BUILD / "log" / "wheel-install.log",
