@@ -9,10 +9,13 @@
 
 namespace mopt {
 
-/// A CPU to compile for, resolved from --triple and --cpu. `cpu` may be "native", an x86-64 level or an LLVM CPU name.
+enum class TargetClass { cpu, vulkan };
+
+/// What to compile for, resolved from --triple and --cpu. `cpu` may be "native", an x86-64 level or an LLVM CPU name.
 struct TargetSpec {
-  std::string triple; // normalized, "x86_64-unknown-linux-gnu"
-  std::string cpu;    // LLVM name of the instruction set: only what cpuBits can name, so that the loader's check is complete
+  TargetClass kind = TargetClass::cpu; // of a GPU only the triple is set
+  std::string triple;                  // normalized, "x86_64-unknown-linux-gnu"
+  std::string cpu; // LLVM name of the instruction set: only what cpuBits can name, so that the loader's check is complete
   std::string features; // LLVM features, "+avx2,+fma"
   uint64_t cpuBits = 0; // mopt_cpu bits the artifact needs
   uint16_t machine = 0; // ELF e_machine

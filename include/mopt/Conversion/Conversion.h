@@ -10,8 +10,10 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "mopt/Conversion/GpuSchedule.h"
 #include "mopt/Conversion/Schedule.h"
 #include "mopt/Dialect/Kernel/Kernel.h"
+#include "mopt/Package/GpuModule.h"
 #include "mopt/Package/Plan.h"
 
 namespace mopt {
@@ -23,6 +25,13 @@ namespace mopt {
 /// Reads a module at phase `buffers` into a plan, and emits its step functions, in the LLVM dialect, into a new module.
 /// Reports and returns failure when the module does not keep the contract of that phase.
 LogicalResult buildPlan(ModuleOp module, const Schedule &schedule, Plan &plan, OwningOpRef<ModuleOp> &code);
+
+/// The same for a GPU: functions of a gpu.module, and what `shaders` says of each. All sizes must be numbers. `code` can be
+/// printed; serializeSpirv then makes SPIR-V of it.
+LogicalResult buildGpuPlan(ModuleOp module, const GpuSchedule &schedule, Plan &plan, OwningOpRef<ModuleOp> &code,
+                           GpuModule &shaders);
+/// Fills in the SPIR-V; `code` then holds the functions in that dialect.
+LogicalResult serializeSpirv(ModuleOp code, GpuModule &shaders);
 
 } // namespace mopt
 #endif

@@ -36,7 +36,7 @@ struct CompileOptions {
   std::string triple;           // empty: this machine
   std::string cpu;              // empty: native here, a baseline elsewhere; see TargetSpec
   std::string toPhase = "llvm"; // stop after this phase
-  /// so, obj, llvm, asm, mlir (step functions), plan (nothing: for the report); nothing is written before phase llvm.
+  /// so (for a GPU: the folder with its shaders), obj, llvm, asm, mlir (step functions), plan (nothing: for the report); nothing is written before phase llvm.
   std::string emit = "so";
   std::string output;     // path
   int descriptor = -1;    // not -1: an open file that is written instead; it stays the caller's
