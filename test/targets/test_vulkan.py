@@ -377,6 +377,18 @@ def refused(source, folder, *arguments):
     return done.stderr
 
 
+def test_explain(tmp_path):
+    source = model([node("MatMul", ["x", "w"], "t"), node("Relu", ["t"], "y")], {"x": [4, 8]}, ["y"],
+                   {"w": np.ones((8, 8), np.float32)})  # fmt: skip
+    (tmp_path / "m.onnx").write_bytes(source.SerializeToString())
+    words = [COMPILER, "explain", tmp_path / "m.onnx", "--triple", TRIPLE, "--json", tmp_path / "why.json"]
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    why = json.loads((tmp_path / "why.json").read_text())
+    assert why["triple"] == TRIPLE
+    assert [(step["name"], step["code"], step["macs"]) for step in why["steps"]] == [("matmul+relu", "generated", 256)]
+
+
 def test_refusals_name_code_and_node(tmp_path):
     folder = tmp_path / "m"
     relu = model([node("Relu", ["x"], "y")], {"x": ["n", 3]}, ["y"])
