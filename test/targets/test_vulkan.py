@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import subprocess
+import warnings
 from pathlib import Path
 
 import mopt
@@ -81,7 +82,7 @@ def device(tmp_path_factory):
     if done.returncode == 77:
         pytest.skip(f"no Vulkan device ({done.stderr.strip()}): apt-get install mesa-vulkan-drivers")
     if "validation off" in done.stdout:
-        print("the validation layer is off: apt-get install vulkan-validationlayers")
+        warnings.warn("the validation layer is off: apt-get install vulkan-validationlayers", stacklevel=1)
     return done.stdout
 
 
