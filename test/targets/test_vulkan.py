@@ -344,6 +344,37 @@ def test_every_elementwise_op_in_an_epilogue(device, tmp_path):
     assert apart == ["matmul", "less+where"], apart
 
 
+REDUCTIONS = ["Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "SumSquare"]
+
+
+def test_reductions(check, tmp_path):
+    rng = np.random.default_rng(6)
+    nodes, constants = [], {}
+    for name, axes in (("a", [1]), ("b", [0, 2]), ("c", [2]), ("d", [0, 1, 2])):
+        constants[name] = np.array(axes, np.int64)
+        for op in REDUCTIONS:
+            nodes.append(node(f"Reduce{op}", ["x", name], op + name, keepdims=int(name != "c")))
+    x = rand(rng, 5, 7, 83) * 0.3 + 1
+    check(model(nodes, {"x": [5, 7, 83]}, [n.output[0] for n in nodes], constants), {"x": x})
+    x[2, 3, 4] = np.nan
+    source = model([node("ReduceMax", ["x", "c"], "y", keepdims=0)], {"x": [5, 7, 83]}, ["y"], {"c": constants["c"]})
+    assert compile_(source, tmp_path / "nan").returncode == 0
+    got = run_folder(tmp_path / "nan", {"x": x})["y"]
+    assert np.argwhere(np.isnan(got)).tolist() == [[2, 3]]
+    empty = model([node("ReduceSum", ["x", "c"], "y", keepdims=0)], {"x": [5, 7, 0]}, ["y"], {"c": constants["c"]})
+    check(empty, {"x": np.zeros((5, 7, 0), np.float32)})
+
+
+def test_a_trained_network(device, tmp_path):
+    """All of a residual network, pooling included: what it says of images is what the CPU's artifact says."""
+    source = onnx.load(ROOT / "test/models/fashion_resnet.onnx")
+    done = compile_(source, tmp_path / "m", "--shape", "x=3x1x28x28")
+    assert done.returncode == 0, done.stderr
+    x = np.random.default_rng(0).random((3, 1, 28, 28), np.float32)
+    got, cpu = run_folder(tmp_path / "m", {"x": x})["logits"], mopt.compile(source).run({"x": x})["logits"]
+    assert np.abs(got - cpu).max() <= 1e-5 * np.abs(cpu).max()
+
+
 def test_elementwise_groups_with_broadcasts(check):
     rng = np.random.default_rng(4)
     source = model(

@@ -33,8 +33,8 @@ static InFlightDiagnostic refuse(GroupOp group, Operation *root) {
 
 /// What is not checked here, kernels take for granted; they check themselves whether operands of reference ops fit.
 LogicalResult GpuEmitter::check(GroupOp group, Operation *root) {
-  if (!isa<kernel::ConvOp, kernel::DepthwiseOp, kernel::MatMulOp, kernel::MoveOp, kernel::PackOp, kernel::ReferenceOp,
-           linalg::GenericOp>(root))
+  if (!isa<kernel::ConvOp, kernel::DepthwiseOp, kernel::MatMulOp, kernel::MoveOp, kernel::PackOp, kernel::ReduceOp,
+           kernel::ReferenceOp, linalg::GenericOp>(root))
     return refuse(group, root);
   if (auto reference = dyn_cast<kernel::ReferenceOp>(root);
       reference && !llvm::is_contained({"conv", "gemm", "matmul"}, reference.getOp()))

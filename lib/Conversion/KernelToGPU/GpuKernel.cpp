@@ -12,6 +12,7 @@ std::unique_ptr<GpuKernel> makeGpuKernel(Operation *op, PlanView &plan, const Gp
       .Case([&](kernel::MatMulOp matmul) { return gpuMatMul(matmul, plan, schedule); })
       .Case([&](kernel::MoveOp move) { return gpuMove(move, plan, schedule); })
       .Case([&](kernel::PackOp pack) { return gpuPack(pack, plan, schedule); })
+      .Case([&](kernel::ReduceOp reduce) { return gpuReduce(reduce, plan, schedule); })
       .Case([&](kernel::ReferenceOp reference) { return gpuReference(reference, plan, schedule); })
       .Case([&](linalg::GenericOp loop) { return gpuLoop(loop, plan, schedule); })
       .Default([](Operation *) { return nullptr; });

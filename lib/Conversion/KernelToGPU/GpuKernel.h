@@ -25,6 +25,8 @@ std::unique_ptr<GpuKernel> gpuDepthwise(kernel::DepthwiseOp op, PlanView &plan, 
 std::unique_ptr<GpuKernel> gpuLoop(linalg::GenericOp op, PlanView &plan, const GpuSchedule &schedule);
 std::unique_ptr<GpuKernel> gpuMatMul(kernel::MatMulOp op, PlanView &plan, const GpuSchedule &schedule);
 std::unique_ptr<GpuKernel> gpuMove(kernel::MoveOp op, PlanView &plan, const GpuSchedule &schedule);
+/// Null also for kinds that have no code.
+std::unique_ptr<GpuKernel> gpuReduce(kernel::ReduceOp op, PlanView &plan, const GpuSchedule &schedule);
 /// In Plain.cpp: contractions that run their reference functions on CPUs; null also where their shapes do not fit.
 std::unique_ptr<GpuKernel> gpuReference(kernel::ReferenceOp op, PlanView &plan, const GpuSchedule &schedule);
 std::unique_ptr<GpuKernel> gpuPack(kernel::PackOp op, PlanView &plan, const GpuSchedule &schedule);
