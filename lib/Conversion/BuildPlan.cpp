@@ -144,10 +144,8 @@ private:
       piece.offset = plan.weightBytes;
       piece.bytes = *bytes;
       if (panels) {
-        piece.made = panels->elements() * sizeof(float);
-        piece.make = [panels = *panels, source = *bytes](uint8_t *target) {
-          panels.pack(source.data(), reinterpret_cast<float *>(target));
-        };
+        piece.made = panels->elements() * panels->elementBytes();
+        piece.make = [panels = *panels, source = *bytes](uint8_t *target) { panels.pack(source.data(), target); };
       }
       auto end = checked::alignUp<uint64_t>(plan.weightBytes + piece.size(), emitter->weightAlignment());
       plan.weights.push_back(std::move(piece));
@@ -230,7 +228,8 @@ private:
         return failure();
       PlanStep step;
       int32_t number = plan.steps.size();
-      step.function = code->function;
+      for (const StepVariant &variant : code->variants)
+        step.variants.push_back({variant.function, coded(variant.chunks), variant.name});
       step.name = code->name;
       for (std::string &node : onnxNames(group.getLoc()))
         step.nodes.push_back(node);
@@ -243,7 +242,6 @@ private:
           b.lastStep = number;
         }
       step.written = code->writes.size();
-      step.chunks = coded(code->chunks);
       step.macs = coded(code->macs);
       step.bytes = coded(code->bytes);
       step.root = group.getRoot().str();

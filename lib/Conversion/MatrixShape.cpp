@@ -58,6 +58,10 @@ MatrixShape matrixShape(kernel::MatMulOp op, PlanView &plan) {
   MLIRContext *context = op.getContext();
   Axes a = axesOf(plan, op.getInputs()[0], op.getAOrder()), b = axesOf(plan, op.getInputs()[1], std::nullopt),
        y = axesOf(plan, op.getOuts()[0], op.getYOrder());
+  if (!plan.view(op.getInputs()[1]).element.isF32()) { // [..., 16, 4] bytes lie as [..., 16] floats do
+    b.dims.pop_back();
+    b.strides = rowMajorStrides(b.dims, context);
+  }
   unsigned rank = y.dims.size();
   MatrixShape shape;
   shape.m = y.dims[rank - 2];
@@ -100,7 +104,7 @@ MatrixShape matrixShape(kernel::ConvOp op, PlanView &plan) {
   shape.m = DimExpr::product(ArrayRef(yDims).drop_front().drop_back(), context);
   shape.n = constant(outputs);
   shape.k = constant(taps * channels);
-  DimExpr matrix = constant((outputs + Panels::width - 1) / Panels::width * Panels::width * taps * channels);
+  DimExpr matrix = constant((outputs + Panels::floatWidth - 1) / Panels::floatWidth * Panels::floatWidth * taps * channels);
   shape.a = {op.getInputs()[0], {rowMajorStrides(xDims, context).front(), constant(channels)}, constant(0), true};
   shape.b = {op.getInputs()[1], {constant(0), matrix}, constant(0), true};
   shape.y = {op.getOuts()[0], {rowMajorStrides(yDims, context).front(), shape.n}, constant(outputs * group), true};

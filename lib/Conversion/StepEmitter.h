@@ -30,12 +30,18 @@ struct PlanView {
 /// The value of a size where work must be guessed at compile time: symbols count as 16.
 int64_t guess(DimExpr size);
 
+/// One way to run a step.
+struct StepVariant {
+  std::string function; // symbol in the emitter's module
+  DimExpr chunks;
+  std::string name = "default";
+};
 /// One group as a step.
 struct StepCode {
-  bool generated = false;           // no reference function runs
-  std::string function;             // symbol in the emitter's module
-  SmallVector<Value> reads, writes; // bases, in the order of the step's operands
-  DimExpr chunks, macs, bytes;
+  bool generated = false;            // no reference function runs
+  SmallVector<StepVariant> variants; // at least one
+  SmallVector<Value> reads, writes;  // bases, in the order of the step's operands
+  DimExpr macs, bytes;
   std::string name;
 };
 

@@ -109,6 +109,10 @@ bool NodeWriter::canWrite(Operation *op, int opset, std::string &reason) {
     reason = "its channels are the last axis, which ONNX cannot say; export a phase before the layout is chosen";
     return false;
   }
+  if (auto mode = op->getAttrOfType<StringAttr>("requantize"); mode && mode.getValue() != "float") {
+    reason = "its sums are requantized by fixed-point numbers, which ONNX cannot say; export with --requantize float";
+    return false;
+  }
   if (findWriter(op, opset))
     return true;
   const OnnxRow *range = rangeFor(op, *row, opset);

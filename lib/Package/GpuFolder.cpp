@@ -99,7 +99,7 @@ std::string planJson(const Plan &plan, const GpuModule &shaders, const TargetSpe
     json::Array nodes;
     for (const std::string &node : step.nodes)
       nodes.push_back(utf8(node));
-    auto entry = find_if(shaders.entries, [&](const GpuEntry &e) { return e.name == step.function; });
+    auto entry = find_if(shaders.entries, [&](const GpuEntry &e) { return e.name == step.variants.front().function; });
     steps.push_back(json::Object{{"name", utf8(step.name)},
                                  {"nodes", std::move(nodes)},
                                  {"entry", static_cast<int64_t>(entry - shaders.entries.begin())},

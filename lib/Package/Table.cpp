@@ -121,12 +121,16 @@ private:
 
 bool Builder::checkSteps() {
   for (auto [i, step] : enumerate(plan.steps)) {
-    Function *f = module.getFunction(step.function);
-    if (!f || f->isDeclaration())
-      return fail("step " + Twine(i) + " runs '" + step.function + "', which the module does not define");
-    if (f->arg_size() != 1 || !f->getArg(0)->getType()->isPointerTy() || !f->getReturnType()->isIntegerTy(32) ||
-        f->isVarArg())
-      return fail("'" + step.function + "' is not an int32_t (const mopt_call *)");
+    if (step.variants.empty())
+      return fail("step " + Twine(i) + " runs nothing");
+    for (const PlanVariant &variant : step.variants) {
+      Function *f = module.getFunction(variant.function);
+      if (!f || f->isDeclaration())
+        return fail("step " + Twine(i) + " runs '" + variant.function + "', which the module does not define");
+      if (f->arg_size() != 1 || !f->getArg(0)->getType()->isPointerTy() || !f->getReturnType()->isIntegerTy(32) ||
+          f->isVarArg())
+        return fail("'" + variant.function + "' is not an int32_t (const mopt_call *)");
+    }
     if (step.written > step.operands.size())
       return fail("step " + Twine(i) + " writes more operands than it has");
     for (int32_t operand : step.operands)
@@ -256,14 +260,21 @@ bool Builder::run() {
   }
   buffers.finish();
 
-  static_assert(sizeof(mopt_variant) == 2 * 4 && sizeof(mopt_step) == 8 * 4 + 3 * 8 + 2 * 4);
-  Rows variants(module, "rr", plan.steps.size(), "mopt.variants");
-  Rows steps(module, "rrrwwwrwqqqrw", plan.steps.size(), "mopt.steps");
-  for (auto [i, step] : enumerate(plan.steps)) {
-    variants.begin();
-    variants.add(Target{nullptr, 0, module.getFunction(step.function)});
-    variants.add(text("default"));
-    variants.end();
+  static_assert(sizeof(mopt_variant) == 2 * 4 + 8 && sizeof(mopt_step) == 8 * 4 + 2 * 8 + 2 * 4);
+  size_t nvariants = 0;
+  for (const PlanStep &step : plan.steps)
+    nvariants += step.variants.size();
+  Rows variants(module, "rrq", nvariants, "mopt.variants");
+  nvariants = 0;
+  Rows steps(module, "rrrwwwrwqqrw", plan.steps.size(), "mopt.steps");
+  for (const PlanStep &step : plan.steps) {
+    for (const PlanVariant &variant : step.variants) {
+      variants.begin();
+      variants.add(Target{nullptr, 0, module.getFunction(variant.function)});
+      variants.add(text(variant.name));
+      variants.add(variant.chunks);
+      variants.end();
+    }
     steps.begin();
     steps.add(text(step.name));
     steps.add(text(joinNodes(step.nodes)));
@@ -271,9 +282,9 @@ bool Builder::run() {
     steps.add(step.operands.size());
     steps.add(step.written);
     steps.add(step.flags);
-    steps.add(Target{variants.global, i * sizeof(mopt_variant)});
-    steps.add(1);
-    steps.add(step.chunks);
+    steps.add(Target{variants.global, nvariants * sizeof(mopt_variant)});
+    steps.add(step.variants.size());
+    nvariants += step.variants.size();
     steps.add(step.macs);
     steps.add(step.bytes);
     steps.add(0);
@@ -293,8 +304,8 @@ bool Builder::run() {
     weights->setDSOLocal(true);
   }
 
-  static_assert(sizeof(mopt_module) == 24 + 15 * 4 + 4 + 8 && offsetof(mopt_module, weights_bytes) == 88);
-  Rows top(module, "wwwwqrwrwrwrwrwrwrwrwq", 1, "mopt.module");
+  static_assert(sizeof(mopt_module) == 24 + 15 * 4 + 4 + 8 + 8 && offsetof(mopt_module, weights_bytes) == 88);
+  Rows top(module, "wwwwqrwrwrwrwrwrwrwrwqww", 1, "mopt.module");
   top.begin();
   for (uint64_t value :
        {uint64_t(MOPT_ABI_MAGIC), uint64_t(MOPT_ABI_VERSION), sizeof(mopt_module), uint64_t(target.machine)})
@@ -310,8 +321,10 @@ bool Builder::run() {
     top.add(count);
   }
   top.add(Target{weights});
-  top.add(0);
+  top.add(plan.serialMacs);
   top.add(plan.weightBytes);
+  top.add(plan.serialBytes);
+  top.add(0);
   top.end();
   GlobalVariable *exported = top.finish();
   exported->setName("mopt_module");

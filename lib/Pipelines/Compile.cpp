@@ -58,10 +58,13 @@ public:
     if (!llvm::hasSingleElement(functions) || (*functions.begin()).isExternal())
       return refuse("MOPT-C006: the module has " + std::to_string(std::distance(functions.begin(), functions.end())) +
                     " functions, expected one with a body: the model");
+    if (!options.requantize.empty() && failed(setRequantize(module, options.requantize)))
+      return CompileStatus::badInput;
+    PhaseOptions phaseOptions;
     for (unsigned i = phaseOf(module) + 1; i <= *last && i < phases().size(); ++i) {
       PassManager pm(module.getContext());
       pm.enableVerifier(options.verifyEach);
-      phases()[i].build(pm);
+      phases()[i].build(pm, phaseOptions);
       // A phase up to `grouped` refuses what a model asks for; below, a failure is ours.
       if (failed(pm.run(module)))
         return i <= *findPhase("grouped") ? CompileStatus::badInput : CompileStatus::internalFault;
@@ -109,7 +112,10 @@ private:
     Plan plan;
     OwningOpRef<ModuleOp> code;
     const Schedule &schedule = scheduleFor(target.cpuBits);
-    if (failed(buildPlan(module, schedule, plan, code)))
+    SmallVector<ScheduleVariant> variants;
+    for (auto [rows, panels] : options.tiles)
+      variants.push_back({llvm::formatv("tile_{0}x{1}", rows, panels).str(), withTile(schedule, rows, panels)});
+    if (failed(buildPlan(module, schedule, variants, plan, code)))
       return CompileStatus::internalFault;
     explain(plan,
             [&](const PlanStep &step) { return estimateNs(schedule, step.assumedMacs, step.assumedBytes, step.generated); });

@@ -21,10 +21,10 @@
 namespace mopt {
 namespace {
 
-void buildNothing(OpPassManager &) {}
+void buildNothing(OpPassManager &, const PhaseOptions &) {}
 
 /// One spelling for what exporters write in many ways; sizes that follow from the model are numbers afterwards.
-void buildNormalized(OpPassManager &pm) {
+void buildNormalized(OpPassManager &pm, const PhaseOptions &) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createFoldConstants());
   pm.addPass(createCSEPass());
@@ -32,7 +32,7 @@ void buildNormalized(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
 }
 
-void buildGrouped(OpPassManager &pm) {
+void buildGrouped(OpPassManager &pm, const PhaseOptions &) {
   pm.addNestedPass<func::FuncOp>(createSliceSplits()); // patterns before it look for splits
   pm.addPass(createChooseLayout());                    // last of the graph: patterns before it read images as ONNX has them
   pm.addPass(createCanonicalizerPass());               // transposes that move no element become views
@@ -41,9 +41,11 @@ void buildGrouped(OpPassManager &pm) {
 }
 
 // No CSE here: it merges the destinations (tensor.empty is pure), and values that live at once would share one.
-void buildKernels(OpPassManager &pm) { pm.addPass(createConvertMoptToKernel()); }
+void buildKernels(OpPassManager &pm, const PhaseOptions &options) {
+  pm.addPass(createConvertMoptToKernel({options.int8Width}));
+}
 
-void buildBuffers(OpPassManager &pm) {
+void buildBuffers(OpPassManager &pm, const PhaseOptions &) {
   // Destinations that end in an output become that output, before buffers are made for them.
   pm.addPass(bufferization::createEmptyTensorEliminationPass());
   bufferization::OneShotBufferizePassOptions options;
@@ -93,6 +95,12 @@ unsigned phaseOf(ModuleOp module) {
   return phase;
 }
 
+LogicalResult setRequantize(ModuleOp module, StringRef mode) {
+  PassManager pm(module.getContext());
+  pm.addPass(createSetRequantize({mode.str()}));
+  return pm.run(module);
+}
+
 void registerDialects(DialectRegistry &registry) {
   registry.insert<MoptDialect, kernel::KernelDialect, func::FuncDialect, arith::ArithDialect, tensor::TensorDialect,
                   memref::MemRefDialect, linalg::LinalgDialect, bufferization::BufferizationDialect, scf::SCFDialect,
@@ -115,7 +123,7 @@ void registerPasses() {
     PassPipelineRegistration<>((Twine("mopt-to-") + table[last].name).str(),
                                (Twine("All phases up to: ") + table[last].text).str(), [last](OpPassManager &pm) {
                                  for (unsigned i = 0; i <= last; ++i)
-                                   table[i].build(pm);
+                                   table[i].build(pm, PhaseOptions());
                                });
 }
 

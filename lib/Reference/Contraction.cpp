@@ -273,7 +273,8 @@ MOPT_REFERENCE_FUNCTION(matmul_integer) {
   return MOPT_STEP_OK;
 }
 
-// ONNX QLinearMatMul: the sum, exact, times (a_scale * b_scale / y_scale) in f32, then as QuantizeLinear.
+// ONNX QLinearMatMul: the sum, exact, times (a_scale * b_scale / y_scale) in f32, then as QuantizeLinear. With requantize =
+// fixed: the same scale as integers.
 MOPT_REFERENCE_FUNCTION(qlinear_matmul) {
   const mopt_tensor &a = in[0], &b = in[3], &y = out[0];
   Problem p;
@@ -285,6 +286,7 @@ MOPT_REFERENCE_FUNCTION(qlinear_matmul) {
   if (int32_t status = parameters(&in[5], b, 1, p, 5, zb, fault)) return status;
   if (int32_t status = parameters(&in[6], y, 2, p, 6, sy, fault)) return status;
   if (int32_t status = parameters(&in[7], y, 2, p, 7, zy, fault)) return status;
+  bool fixed = attrInt(attr, MOPT_QLINEAR_MATMUL_REQUANTIZE) != 0, good = true;
   auto finish = [&](const RowBlock &block, int64_t r, int64_t column, int64_t ncols, auto *acc) MOPT_LAMBDA {
     int64_t row = block.first + r, m = row % p.m;
     float left = loadOne<float>(*sa.t, batchOffset(p, sa, row) + m * sa.stride);
@@ -292,10 +294,11 @@ MOPT_REFERENCE_FUNCTION(qlinear_matmul) {
     int64_t zero = batchOffset(p, zy, row) + m * zy.stride, offset = block.y[r] + column * p.yCol;
     float right[Block<float>::cols];
     loadRun(right, sb.t->data, sb.t->type, batchOffset(p, sb, row) + column * sb.stride, sb.stride, ncols);
-    requantizeRun(acc, right, left, result, (int32_t)loadOne<uint32_t>(*zy.t, zero), y, offset, p.yCol, ncols);
+    good = requantizeRun(acc, right, left, result, (int32_t)loadOne<uint32_t>(*zy.t, zero), fixed, y, offset, p.yCol,
+                         ncols) && good;
   };
   begin *= p.rowsPerUnit, end *= p.rowsPerUnit;
   if (computeOf(a.type) == Compute::f32) shiftedProduct<float>(a, b, za, zb, p, begin, end, finish);
   else shiftedProduct<uint32_t>(a, b, za, zb, p, begin, end, finish);
-  return MOPT_STEP_OK;
+  return good ? (int32_t)MOPT_STEP_OK : fail(fault, MOPT_STEP_VALUE, 6, 0, 0);
 }

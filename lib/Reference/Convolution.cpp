@@ -74,6 +74,7 @@ MOPT_REFERENCE_FUNCTION(conv_integer) {
 }
 
 // ONNX QLinearConv: the sum and the bias, exact, times (x_scale * w_scale / y_scale) in f32, then as QuantizeLinear.
+// With requantize = fixed: the same scale as integers.
 MOPT_REFERENCE_FUNCTION(qlinear_conv) {
   const mopt_tensor &x = in[0], &weight = in[3], &y = out[0];
   const mopt_tensor *bias = operand(in, nin, 8);
@@ -87,6 +88,7 @@ MOPT_REFERENCE_FUNCTION(qlinear_conv) {
     return fail(fault, MOPT_STEP_SHAPE, 8, bias->dims[0], y.dims[1]);
   float xScale = loadOne<float>(in[1], 0), yScale = loadOne<float>(in[6], 0);
   int64_t yZero = (int32_t)loadOne<uint32_t>(in[7], 0);
+  bool fixed = attrInt(attr, MOPT_QLINEAR_CONV_REQUANTIZE) != 0, good = true;
   integerConv(s, x, weight, &in[2], &in[5], y.dims[1], begin, end,
               [&](int64_t image, int64_t channel, int64_t first, int64_t n, uint32_t *acc) MOPT_LAMBDA {
                 uint32_t add = bias ? loadOne<uint32_t>(*bias, channel * bias->strides[0]) : 0;
@@ -95,8 +97,9 @@ MOPT_REFERENCE_FUNCTION(qlinear_conv) {
                 for (int64_t i = 0; i < n; ++i) acc[i] += add, right[i] = wScale;
                 storePixels(s.w, image * y.strides[0] + channel * y.strides[1], first, n, (const uint32_t *)acc,
                             [&](const uint32_t *sums, int64_t offset, int64_t stride, int64_t count) MOPT_LAMBDA {
-                              requantizeRun(sums, (const float *)right, xScale, yScale, yZero, y, offset, stride, count);
+                              good = requantizeRun(sums, (const float *)right, xScale, yScale, yZero, fixed, y, offset,
+                                                   stride, count) && good;
                             });
               });
-  return MOPT_STEP_OK;
+  return good ? (int32_t)MOPT_STEP_OK : fail(fault, MOPT_STEP_VALUE, 6, 0, 0);
 }

@@ -1,12 +1,14 @@
 //===- Requantize.h - real numbers to quantized integers ----------------------------------------------------------===//
 //
 // ONNX QuantizeLinear: saturate(round(x) + zero point), halves to even. Clamping comes first, against the bounds less the
-// zero point: the same result, since bounds are integers, and conversion is then always in range.
+// zero point: the same result, since bounds are integers, and conversion is then always in range. Mode `fixed` of the
+// contractions: FixedPoint.h.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #ifndef MOPT_LIB_REFERENCE_REQUANTIZE_H
 #define MOPT_LIB_REFERENCE_REQUANTIZE_H
 #include "Panel.h"
+#include "mopt/Reference/FixedPoint.h"
 
 namespace mopt {
 namespace ref {
@@ -76,19 +78,31 @@ template <class F> MOPT_INLINE int32_t quantizeValue(F x, int32_t zeroPoint, int
   return (int32_t)roundSmall(x) + zeroPoint;
 }
 
-/// Stores quantized sums[i] * (left * right[i] / result), i < n. Sums are int32 as uint32_t, or float. `zeroPoint` is that of y.
+/// Stores quantized sums[i] * (left * right[i] / result), i < n. Sums are int32 as uint32_t, or float. `zeroPoint` is that of
+/// y. `fixed`: with integers alone; false where a scale has no multiplier then, or what is quantized is no integer.
 template <class T> // not forced inline: see loadOther
-static void requantizeRun(const T *sums, const float *right, float left, float result, int64_t zeroPoint,
+static bool requantizeRun(const T *sums, const float *right, float left, float result, int64_t zeroPoint, bool fixed,
                           const mopt_tensor &y, int64_t offset, int64_t stride, int64_t n) {
   int32_t low = 0, high = 0;
-  bool integer = quantizedRange(y.type, low, high);
+  bool integer = quantizedRange(y.type, low, high), good = !fixed || (integer && !isSame<T, float>);
   for (int64_t i = 0; i < n; ++i) {
-    float real;
-    if constexpr (isSame<T, float>) real = sums[i] * (left * right[i] / result);
-    else real = (float)(int32_t)sums[i] * (left * right[i] / result);
+    float scale = left * right[i] / result, real;
+    if constexpr (isSame<T, float>) {
+      real = sums[i] * scale;
+    } else {
+      if (fixed) {
+        FixedScale numbers;
+        good = fixedScale(scale, numbers) && good;
+        int32_t value = requantizeFixed((int32_t)sums[i], numbers, (int32_t)zeroPoint, low, high);
+        if (integer) storeAt<int64_t>(y.data, y.type, offset + i * stride, value);
+        continue;
+      }
+      real = (float)(int32_t)sums[i] * scale;
+    }
     if (integer) storeAt<int64_t>(y.data, y.type, offset + i * stride, quantizeValue(real, (int32_t)zeroPoint, low, high));
     else storeSaturated(y, offset + i * stride, real);
   }
+  return good;
 }
 
 } // namespace ref

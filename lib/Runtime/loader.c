@@ -446,7 +446,7 @@ mopt_code mopt_model_step(const mopt_model *model, uint32_t step, mopt_step_info
                            .nvariants = s->nvariants,
                            .flags = s->flags,
                            .operands = mopt_follow(&s->operands),
-                           .chunks = s->chunks,
+                           .chunks = ((const mopt_variant *)mopt_follow(&s->variants))[0].chunks,
                            .macs = s->macs,
                            .bytes = s->bytes};
   return MOPT_OK;

@@ -5,9 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SMALL_MACS 4096
-#define SMALL_BYTES 8192
-
 /* ---- Floating-point mode ----
  * A host may have set flush-to-zero or another rounding, and new threads inherit it: the bits of results would depend on who
  * calls. Reading the register costs a few ns, writing about ten, and it is written only where it differs. */
@@ -59,7 +56,7 @@ static mopt_code must_stop(int64_t deadline, const int32_t *cancel) {
   return MOPT_OK;
 }
 
-/* The fault of the lowest chunk is kept: groups start in ascending order and those below a failed one still run, so the
+/* The fault of the lowest chunk is kept: only chunks above a failed one are left out, so the lowest one always runs and the
  * error is the same for every number of threads. */
 static void record_fault(step_job *job, int64_t begin, int32_t status, const mopt_fault *fault) {
   while (atomic_flag_test_and_set_explicit(&job->fault_lock, memory_order_acquire))
@@ -159,23 +156,23 @@ static int64_t grain_of(int64_t chunks, int32_t threads) {
 
 /* Waking a worker costs about 5 us: work that is done by then is not worth it. Without the compiler's estimate (bytes 0 or
  * unknown) the pool decides by tickets alone. */
-static bool is_small(const mopt_step *step, const int64_t *values) {
+static bool is_small(const mopt_module *module, const mopt_step *step, const int64_t *values) {
   int64_t macs = mopt_size_value(step->macs, values), bytes = mopt_size_value(step->bytes, values);
-  return bytes > 0 && bytes < SMALL_BYTES && macs >= 0 && macs < SMALL_MACS;
+  return bytes > 0 && bytes < module->serial_bytes && macs >= 0 && macs < module->serial_macs;
 }
 
 static mopt_code run_step(mopt_session *session, int32_t index, mopt_pool *pool, const mopt_run_options *options,
                           mopt_error *error) {
   const mopt_step *step = &session->model->steps[index];
-  int64_t chunks = mopt_size_value(step->chunks, session->values);
+  const mopt_variant *variant = (const mopt_variant *)mopt_follow(&step->variants) + session->variants[index];
+  int64_t chunks = mopt_size_value(variant->chunks, session->values);
   session->counters[index].chunks = chunks;
   if (chunks <= 0)
     return MOPT_OK;
   const int32_t *numbers = mopt_follow(&step->operands);
   for (uint32_t i = 0; i < step->noperands; ++i)
     session->operands[i] = session->pointers[numbers[i]];
-  const mopt_variant *variants = mopt_follow(&step->variants);
-  step_job job = {.fn = mopt_variant_fn(&variants[session->variants[index]]),
+  step_job job = {.fn = mopt_variant_fn(variant),
                   .operands = session->operands,
                   .symbols = session->values,
                   .chunks = chunks,
@@ -185,9 +182,8 @@ static mopt_code run_step(mopt_session *session, int32_t index, mopt_pool *pool,
   atomic_init(&job.stopped, 0);
   atomic_init(&job.failed_at, INT64_MAX);
   /* A step that writes symbols runs in one piece on this thread: symbols are shared by all pieces. */
-  job.grain = step->flags & MOPT_STEP_DEFINES_SYMBOLS ? chunks
-              : is_small(step, session->values)       ? chunks
-                                                      : grain_of(chunks, mopt_pool_threads(pool));
+  bool whole = step->flags & MOPT_STEP_DEFINES_SYMBOLS || is_small(session->model->module, step, session->values);
+  job.grain = whole ? chunks : grain_of(chunks, mopt_pool_threads(pool));
   int64_t begin = session->profile ? mopt_now_ns() : 0;
   mopt_pool_run(pool, chunks / job.grain + (chunks % job.grain != 0), run_group, &job);
   if (session->profile) {

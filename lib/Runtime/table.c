@@ -230,16 +230,20 @@ static mopt_code check_step(mopt_model *model, uint32_t i, mopt_error *error) {
       return BAD("step %u writes buffer %d, which is read-only", i, operands[k]);
   }
   const mopt_variant *variants = mopt_follow(&s->variants);
-  if (!s->nvariants || !array_ok(model, variants, s->nvariants, sizeof(mopt_variant), sizeof(mopt_rel)))
+  if (!s->nvariants || !array_ok(model, variants, s->nvariants, sizeof(mopt_variant), _Alignof(mopt_variant)))
     return BAD("step %u has no code", i);
   for (uint32_t v = 0; v < s->nvariants; ++v)
     if (!variants[v].fn || !within(model, (const void *)mopt_variant_fn(&variants[v]), 1, CODE) ||
         !text_ok(model, &variants[v].name, false))
       return BAD("step %u: the code of variant %u lies outside the file", i, v);
-  if (!size_ok(model, s->chunks) || !size_ok(model, s->macs) || !size_ok(model, s->bytes))
+  bool sizes_ok = size_ok(model, s->macs) && size_ok(model, s->bytes);
+  for (uint32_t v = 0; v < s->nvariants; ++v)
+    sizes_ok = sizes_ok && size_ok(model, variants[v].chunks);
+  if (!sizes_ok)
     return BAD("step %u names a symbol that does not exist", i);
-  if (ready(model, s->chunks) >= (int64_t)i)
-    return BAD("step %u: its number of chunks is known only after step %d", i, ready(model, s->chunks));
+  for (uint32_t v = 0; v < s->nvariants; ++v)
+    if (ready(model, variants[v].chunks) >= (int64_t)i)
+      return BAD("step %u: its number of chunks is known only after step %d", i, ready(model, variants[v].chunks));
   model->max_operands = s->noperands > model->max_operands ? s->noperands : model->max_operands;
   return MOPT_OK;
 }

@@ -29,6 +29,7 @@ def compile(
     triple: str = "",
     cpu: str = "",
     threads: int = 1,
+    tiles: Sequence[tuple[int, int]] = (),
 ) -> Model:
     """Compiles a model and loads it.
 
@@ -37,6 +38,8 @@ def compile(
     triple   the target, as "aarch64-linux-gnu"; default: this machine
     cpu      "native" (the default for this machine), "x86-64-v2", "x86-64-v3", "x86-64-v4", ...
     threads  of the pool that runs use; 0: all processors. Results do not depend on it
+    tiles    register tiles (rows, panels of 16 columns): each adds a variant "tile_RxP" to the steps that have tiles, for
+             run(inputs, variant=...); results do not depend on them
 
     A model for another machine (`runs_here` is False) has inputs, outputs and a manifest and can be saved; run() raises
     MoptError MOPT-R016 or MOPT-R017.
@@ -45,7 +48,7 @@ def compile(
     """
     given = [(name, [size if isinstance(size, int) else -1 for size in sizes]) for name, sizes in (shapes or {}).items()]
     if isinstance(model, str | os.PathLike):
-        return _core.compile_file(os.fspath(model), given, triple, cpu, threads)
+        return _core.compile_file(os.fspath(model), given, triple, cpu, threads, list(tiles))
     if hasattr(model, "SerializeToString"):
         model = model.SerializeToString()
-    return _core.compile_bytes(model, given, triple, cpu, threads)
+    return _core.compile_bytes(model, given, triple, cpu, threads, list(tiles))

@@ -34,10 +34,13 @@ struct FirstError {
   }
 };
 
+using Tiles = std::vector<std::pair<unsigned, unsigned>>;
+
 struct Request {
   const Shapes &shapes;
   const std::string &triple, &cpu;
   int threads;
+  const Tiles &tiles;
 };
 
 template <class Import> std::unique_ptr<Model> compileWith(const Request &request, Import import) {
@@ -57,6 +60,13 @@ template <class Import> std::unique_ptr<Model> compileWith(const Request &reques
     throwError(std::string("MOPT-I027: cannot make a temporary file: ") + std::strerror(errno) + "; check TMPDIR", "");
   compile.triple = request.triple;
   compile.cpu = request.cpu;
+  for (auto [rows, panels] : request.tiles) {
+    std::string text = std::to_string(rows) + "x" + std::to_string(panels);
+    if (rows < 1 || rows > 8 || panels < 1 || panels > 4)
+      throwError("MOPT-T031: tile " + text + ": expected 1 to 8 rows and 1 to 4 panels of 16 columns", "");
+    compile.tiles.push_back({rows, panels});
+    compile.recorded.push_back({"tile", text});
+  }
   compile.output = "the artifact"; // in messages
   compile.descriptor = file.get();
   FirstError error;
@@ -91,8 +101,9 @@ void addCompiler(py::module_ &m) {
   using namespace mopt::python;
   m.def(
       "compile_file",
-      [](const std::string &path, const Shapes &shapes, const std::string &triple, const std::string &cpu, int threads) {
-        return compileWith({shapes, triple, cpu, threads},
+      [](const std::string &path, const Shapes &shapes, const std::string &triple, const std::string &cpu, int threads,
+         const Tiles &tiles) {
+        return compileWith({shapes, triple, cpu, threads, tiles},
                            [&](mlir::MLIRContext *context, const mopt::ImportOptions &options) {
                              mlir::OwningOpRef<mlir::ModuleOp> module = mopt::loadModule(path, context, options);
                              bool bound = !module || mopt::fileKind(path) == mopt::FileKind::onnx ||
@@ -100,16 +111,17 @@ void addCompiler(py::module_ &m) {
                              return bound ? std::move(module) : mlir::OwningOpRef<mlir::ModuleOp>();
                            });
       },
-      py::arg("path"), py::arg("shapes"), py::arg("triple"), py::arg("cpu"), py::arg("threads"));
+      py::arg("path"), py::arg("shapes"), py::arg("triple"), py::arg("cpu"), py::arg("threads"), py::arg("tiles"));
   m.def(
       "compile_bytes",
-      [](const py::bytes &model, const Shapes &shapes, const std::string &triple, const std::string &cpu, int threads) {
+      [](const py::bytes &model, const Shapes &shapes, const std::string &triple, const std::string &cpu, int threads,
+         const Tiles &tiles) {
         std::string_view view = model; // the caller's object, which lives through the call
         llvm::ArrayRef<uint8_t> bytes(reinterpret_cast<const uint8_t *>(view.data()), view.size());
-        return compileWith({shapes, triple, cpu, threads}, [&](mlir::MLIRContext *context, mopt::ImportOptions &options) {
+        return compileWith({shapes, triple, cpu, threads, tiles}, [&](mlir::MLIRContext *context, mopt::ImportOptions &options) {
           options.sourceName = "model";
           return mopt::importOnnx(bytes, nullptr, context, options);
         });
       },
-      py::arg("model"), py::arg("shapes"), py::arg("triple"), py::arg("cpu"), py::arg("threads"));
+      py::arg("model"), py::arg("shapes"), py::arg("triple"), py::arg("cpu"), py::arg("threads"), py::arg("tiles"));
 }

@@ -179,8 +179,40 @@ py::dict Model::runIn(mopt_session *session, const py::dict &inputs) const {
   return results;
 }
 
-py::dict Model::run(const py::dict &inputs) {
+std::vector<std::string> Model::variants() const {
+  mopt_model_info all;
+  mopt_model_get_info(model.get(), &all);
+  std::vector<std::string> names;
+  for (uint32_t i = 0; i < all.nsteps; ++i) {
+    mopt_step_info step;
+    mopt_model_step(model.get(), i, &step);
+    for (uint32_t v = 0; v < step.nvariants; ++v)
+      if (std::string name = mopt_model_variant_name(model.get(), i, v);
+          std::find(names.begin(), names.end(), name) == names.end())
+        names.push_back(name);
+  }
+  return names;
+}
+
+void Model::choose(mopt_session *session, const std::string &variant) const {
+  mopt_model_info all;
+  mopt_model_get_info(model.get(), &all);
   mopt_error error{};
+  for (uint32_t i = 0; i < all.nsteps; ++i) {
+    int32_t number = variant.empty() ? 0 : mopt_model_find_variant(model.get(), i, variant.c_str());
+    check(mopt_session_set_variant(session, i, static_cast<uint32_t>(std::max(number, 0)), &error), error, model.get());
+  }
+}
+
+py::dict Model::run(const py::dict &inputs, const std::string &variant) {
+  mopt_error error{};
+  std::vector<std::string> known = variant.empty() ? std::vector<std::string>() : variants();
+  if (!variant.empty() && std::find(known.begin(), known.end(), variant) == known.end()) {
+    std::string list;
+    for (const std::string &name : known)
+      list += (list.empty() ? "" : ", ") + name;
+    throwError("MOPT-T014: no step has a variant '" + variant + "'; there are: " + list + " (compile with tiles=)", "");
+  }
   if (mopt_model_can_run(model.get(), &error) != MOPT_OK)
     throwError(error.message + std::string("; save(path) keeps the model for a machine that can"), "");
   SessionPtr session = takeSession();
@@ -190,6 +222,14 @@ py::dict Model::run(const py::dict &inputs) {
     SessionPtr &session;
     ~Return() { model.putSession(std::move(session)); }
   } giveBack{*this, session};
+  if (variant.empty())
+    return runIn(session.get(), inputs);
+  choose(session.get(), variant);
+  struct Reset { // sessions that wait for a run have the defaults
+    const Model &model;
+    mopt_session *session;
+    ~Reset() { model.choose(session, ""); }
+  } reset{*this, session.get()};
   return runIn(session.get(), inputs);
 }
 

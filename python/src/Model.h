@@ -39,7 +39,8 @@ public:
   bool runsHere() const { return mopt_model_can_run(model.get(), nullptr) == MOPT_OK; }
   py::bytes manifest() const;
   // Any number of threads may call it at the same time; each run gets a session of its own.
-  py::dict run(const py::dict &inputs);
+  py::dict run(const py::dict &inputs, const std::string &variant);
+  std::vector<std::string> variants() const;
   // Writes the artifact aside and renames it.
   void save(const std::string &path) const;
 
@@ -58,6 +59,7 @@ private:
   SessionPtr takeSession();
   void putSession(SessionPtr session);
   std::vector<InputArray> bindInputs(mopt_session *session, const py::dict &inputs) const;
+  void choose(mopt_session *session, const std::string &variant) const; // empty: the defaults
   py::dict runIn(mopt_session *session, const py::dict &inputs) const;
 
   File file;

@@ -1,4 +1,5 @@
 // mopt._core: what Python sees. Every function here only translates arguments.
+#include <pybind11/stl.h>
 #include "Errors.h"
 #include "Model.h"
 
@@ -28,9 +29,10 @@ PYBIND11_MODULE(_core, m) {
       .def_property_readonly("manifest", &Model::manifest, "JSON, as bytes")
       .def_property_readonly("runs_here", &Model::runsHere,
                              "False for a model that was compiled for another machine: it can be saved, but not run")
-      .def("run", &Model::run, py::arg("inputs"),
+      .def_property_readonly("variants", &Model::variants, "Names of the variants that steps have; the first is the default")
+      .def("run", &Model::run, py::arg("inputs"), py::arg("variant") = "",
            "Runs the model on {name: array} and returns {name: array}. Arrays that are contiguous and aligned to 64 "
-           "bytes are read in place. Releases the GIL.")
+           "bytes are read in place. Steps that have a variant of the given name run it. Releases the GIL.")
       .def(
           "save",
           [](const Model &model, const py::object &path) {

@@ -116,8 +116,8 @@ struct Model {
     plan.buffers.push_back({MOPT_BUF_WEIGHT, MOPT_F32, 0, {4}, 0, 0, 0});
     plan.buffers.push_back({MOPT_BUF_OUTPUT, MOPT_F32, 0, {n}, 0, 1, 0});
     plan.buffers.push_back({MOPT_BUF_OUTPUT, MOPT_F32, 1, {}, 1, 1, 0});
-    plan.steps.push_back({"scale", "mul+relu", {"/a/Mul", "/a/Relu"}, {0, 1, 2}, 1, 0, 1, n, n});
-    plan.steps.push_back({"sum", "sum", {"/b/ReduceSum"}, {2, 3}, 1, 0, 1, n, n});
+    plan.steps.push_back({{{"scale"}, {"scale", 1, "again"}}, "mul+relu", {"/a/Mul", "/a/Relu"}, {0, 1, 2}, 1, 0, n, n});
+    plan.steps.push_back({{{"sum"}}, "sum", {"/b/ReduceSum"}, {2, 3}, 1, 0, n, n});
     plan.weightBytes = weightBytes;
     plan.weights.push_back({0, w});
     if (weightBytes > 128) { // a second piece across a chunk border, with gaps around it

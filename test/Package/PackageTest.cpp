@@ -267,8 +267,8 @@ TEST(PackageErrors, PlanThatDoesNotFit) {
     EXPECT_TRUE(filesIn(folder.path).empty());
     return error.substr(0, 9);
   };
-  EXPECT_EQ(code([](Plan &p) { p.steps[0].function = "missing"; }), "MOPT-P110");
-  EXPECT_EQ(code([](Plan &p) { p.steps[0].function = "llvm.maximum.f32"; }), "MOPT-P110");
+  EXPECT_EQ(code([](Plan &p) { p.steps[0].variants[0].function = "missing"; }), "MOPT-P110");
+  EXPECT_EQ(code([](Plan &p) { p.steps[0].variants[0].function = "llvm.maximum.f32"; }), "MOPT-P110");
   EXPECT_EQ(code([](Plan &p) { p.steps[1].operands.push_back(99); }), "MOPT-P110");
   EXPECT_EQ(code([](Plan &p) { p.steps[1].written = 9; }), "MOPT-P110");
   EXPECT_EQ(code([](Plan &p) { p.weights[1].offset = 8; }), "MOPT-P110");

@@ -133,7 +133,7 @@ TEST(Loader, NoSuchFileNoRegularFile) {
 
 TEST(Loader, RefusesOtherVersionsProcessorsAndFeatures) {
   mopt_model *model = nullptr;
-  EXPECT_FAIL(MOPT_E_ABI, "has ABI 2", mopt_model_load(artifact("toy_abi").c_str(), &model, error));
+  EXPECT_FAIL(MOPT_E_ABI, "has ABI 1", mopt_model_load(artifact("toy_abi").c_str(), &model, error));
   EXPECT_FAIL(MOPT_E_CPU, "(unknown)", mopt_model_load(artifact("toy_cpu").c_str(), &model, error));
   EXPECT_FAIL(MOPT_E_MACHINE, "is for riscv", mopt_model_load(artifact("toy_machine").c_str(), &model, error));
   EXPECT_FAIL(MOPT_E_TABLE, "lies outside the file", mopt_model_load(artifact("toy_steps").c_str(), &model, error));
@@ -223,7 +223,7 @@ TEST(Describe, RefusesWhatLoadingRefuses) {
   mopt_model *model = nullptr;
   EXPECT_FAIL(MOPT_E_OPEN, "'/nonexistent/m.so': No such file", mopt_model_describe("/nonexistent/m.so", &model, error));
   EXPECT_FAIL(MOPT_E_OPEN, "not a regular file", mopt_model_describe("/dev/zero", &model, error));
-  EXPECT_FAIL(MOPT_E_ABI, "has ABI 2", mopt_model_describe(artifact("toy_abi").c_str(), &model, error));
+  EXPECT_FAIL(MOPT_E_ABI, "has ABI 1", mopt_model_describe(artifact("toy_abi").c_str(), &model, error));
   EXPECT_FAIL(MOPT_E_TABLE, "lies outside the file", mopt_model_describe(artifact("toy_steps").c_str(), &model, error));
   EXPECT_FAIL(MOPT_E_ARGUMENT, "needed", mopt_model_describe(nullptr, &model, error));
   EXPECT_FAIL(MOPT_E_ARGUMENT, "needed", mopt_model_describe_fd(0, nullptr, error));
@@ -322,7 +322,7 @@ TEST(Loader, WrongTablesAreRefusedNotFollowed) {
   end = std::min<uint64_t>(end, p[0].p_filesz);
   uint64_t begin = 0;
   for (uint64_t i = 0; i + 4 < end; ++i)
-    if (std::memcmp(&file[i], "MOPT\1\0\0\0", 8) == 0)
+    if (std::memcmp(&file[i], "MOPT\2\0\0\0", 8) == 0)
       begin = i;
   ASSERT_GT(begin, 0u);
   std::mt19937_64 random(7);

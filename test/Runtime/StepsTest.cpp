@@ -227,6 +227,53 @@ TEST(Steps, ProfileCountsRuns) {
   EXPECT_FAIL(MOPT_E_NAME, "step 3", mopt_session_profile(f.session.get(), 3, &p, error));
 }
 
+static std::atomic<int64_t> lastChunk, pieces;
+static int32_t noteChunks(const mopt_call *call) {
+  ++pieces;
+  for (int64_t seen = lastChunk; seen < call->chunk_end && !lastChunk.compare_exchange_weak(seen, call->chunk_end);)
+    ;
+  return 0;
+}
+
+// A variant may cut its work otherwise than the default does.
+TEST(Steps, VariantsHaveTheirOwnChunks) {
+  Fixture f;
+  mopt_size n = symbolSize(f.table.symbol("n"));
+  int x = f.table.input("x", MOPT_F32, {n, 4}), y = f.table.output("y", MOPT_F32, {n, 4});
+  f.table.step("s", {x, y}, 1, n, {addOne, noteChunks});
+  f.table.variantChunks[{0, 1}] = 3;
+  f.start(false, true, 1);
+  EXPECT_OK(f.run(0, 0, error));
+  mopt_step_profile p;
+  EXPECT_OK(mopt_session_profile(f.session.get(), 0, &p, error));
+  EXPECT_EQ(1000, p.chunks);
+  EXPECT_OK(mopt_session_set_variant(f.session.get(), 0, 1, error));
+  lastChunk = 0;
+  EXPECT_OK(f.run(0, 0, error));
+  EXPECT_OK(mopt_session_profile(f.session.get(), 0, &p, error));
+  EXPECT_EQ(3, p.chunks);
+  EXPECT_EQ(3, lastChunk.load());
+}
+
+// Below the artifact's break-even a step is one piece on the caller's thread; at it, pieces are handed out.
+TEST(Steps, SmallStepsRunInOnePiece) {
+  for (uint32_t limit : {101u, 100u}) {
+    Fixture f;
+    mopt_size n = symbolSize(f.table.symbol("n"));
+    int x = f.table.input("x", MOPT_F32, {n, 4}), y = f.table.output("y", MOPT_F32, {n, 4});
+    f.table.step("s", {x, y}, 1, n, {noteChunks});
+    f.table.steps[0].macs = 100, f.table.steps[0].bytes = 100;
+    f.table.serialMacs = limit, f.table.serialBytes = 1000;
+    f.start(false, false, 2);
+    pieces = 0;
+    EXPECT_OK(f.run(0, 0, error));
+    if (limit > 100)
+      EXPECT_EQ(1, pieces.load());
+    else
+      EXPECT_LT(1, pieces.load());
+  }
+}
+
 TEST(Steps, EmptyTensorsSkipSteps) {
   Fixture f;
   slowModel(f, 1);

@@ -56,10 +56,9 @@ int TableBuilder::step(const std::string &name, std::vector<int32_t> operands, u
   s.nwritten = nwritten;
   s.nvariants = static_cast<uint32_t>(variants.size());
   s.flags = flags;
-  s.chunks = chunks;
   s.macs = s.bytes = 0;
   steps.push_back(s);
-  stepSpecs.push_back({name, nodes, std::move(operands), std::move(variants)});
+  stepSpecs.push_back({name, nodes, std::move(operands), std::move(variants), chunks});
   return static_cast<int>(steps.size()) - 1;
 }
 void TableBuilder::weights(const void *data, uint64_t bytes) { weightData = data, weightBytes = bytes; }
@@ -114,11 +113,14 @@ const mopt_module *TableBuilder::build() {
     for (size_t k = 0; k < spec.variants.size(); ++k) {
       refer(v[k].fn, reinterpret_cast<const void *>(spec.variants[k]));
       refer(v[k].name, place("v" + std::to_string(k)));
+      auto own = variantChunks.find({static_cast<int>(i), static_cast<int>(k)});
+      v[k].chunks = own == variantChunks.end() ? spec.chunks : own->second;
     }
     refer(st[i].variants, v);
   }
   refer(m->steps, st), m->nsteps = static_cast<uint32_t>(steps.size());
   refer(m->weights, place(static_cast<const char *>(weightData), weightBytes)), m->weights_bytes = weightBytes;
+  m->serial_macs = serialMacs, m->serial_bytes = serialBytes;
   return m;
 }
 

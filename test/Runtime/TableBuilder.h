@@ -3,6 +3,7 @@
 #include "mopt/Runtime/mopt.h"
 #include <atomic>
 #include <gtest/gtest.h>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,6 +29,8 @@ public:
 
   std::vector<mopt_buffer> buffers; // open to damage before build()
   std::vector<mopt_step> steps;
+  std::map<std::pair<int, int>, mopt_size> variantChunks; // of {step, variant}, where they differ from the step's
+  uint32_t serialMacs = 0, serialBytes = 0;
 
 private:
   struct PortSpec {
@@ -46,6 +49,7 @@ private:
     std::string name, nodes;
     std::vector<int32_t> operands;
     std::vector<mopt_step_fn> variants;
+    mopt_size chunks; // of every variant
   };
   struct CheckSpec {
     mopt_size left, right;

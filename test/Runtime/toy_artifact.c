@@ -31,7 +31,7 @@ HIDDEN int32_t toy_relu(const mopt_call *call) {
 #define REL(label) ".long " #label " - .\n"
 
 #ifndef TOY_ABI
-#define TOY_ABI 1
+#define TOY_ABI 2
 #endif
 #ifndef TOY_CPU
 #define TOY_CPU 0
@@ -52,8 +52,8 @@ HIDDEN int32_t toy_relu(const mopt_call *call) {
 #define TOY_WEIGHT_BYTES 1052672 /* two hash chunks: 1 MiB and a page */
 
 __asm__(".section .rodata.toy,\"a\"\n"
-        ".globl mopt_module\n.type mopt_module, @object\n.size mopt_module, 120\n.balign 8\nmopt_module:\n"
-        LONG(0x54504f4d) LONG(TOY_ABI) LONG(120) LONG(TOY_MACHINE) QUAD(TOY_CPU)
+        ".globl mopt_module\n.type mopt_module, @object\n.size mopt_module, 104\n.balign 8\nmopt_module:\n"
+        LONG(0x54504f4d) LONG(TOY_ABI) LONG(104) LONG(TOY_MACHINE) QUAD(TOY_CPU)
         REL(.Lmanifest) LONG(2)
         REL(.Lsymbols) LONG(1)
         LONG(0) LONG(0)
@@ -61,7 +61,7 @@ __asm__(".section .rodata.toy,\"a\"\n"
         REL(.Loutputs) LONG(1)
         REL(.Lbuffers) LONG(4)
         REL(.Lsteps) LONG(TOY_STEP_COUNT)
-        REL(toy_weights) LONG(0) QUAD(TOY_WEIGHT_BYTES)
+        REL(toy_weights) LONG(0) QUAD(TOY_WEIGHT_BYTES) LONG(0) LONG(0)
         ".balign 8\n.Lshape:\n" QUAD(-1) QUAD(4)
         ".Lwshape:\n" QUAD(4)
         ".Lsymbols:\n" REL(.Ln) LONG(0) LONG(0) LONG(0) LONG(-1) LONG(0)
@@ -74,13 +74,13 @@ __asm__(".section .rodata.toy,\"a\"\n"
         LONG(3) LONG(1) LONG(2) LONG(0) REL(.Lshape) LONG(0) LONG(1) LONG(64) QUAD(0)
         ".balign 8\n.Lsteps:\n"
         REL(.Lscale) REL(.Lscale_node) REL(.Lscale_operands) LONG(3) LONG(1) LONG(0) REL(.Lscale_variants) LONG(1)
-        QUAD(-1) QUAD(-1) QUAD(-1) LONG(0) LONG(0)
+        QUAD(-1) QUAD(-1) LONG(0) LONG(0)
         REL(.Lrelu) REL(.Lrelu_node) REL(.Lrelu_operands) LONG(2) LONG(1) LONG(0) REL(.Lrelu_variants) LONG(1)
-        QUAD(-1) QUAD(-1) QUAD(-1) LONG(0) LONG(0)
+        QUAD(-1) QUAD(-1) LONG(0) LONG(0)
         ".Lscale_operands:\n" LONG(0) LONG(2) LONG(3)
         ".Lrelu_operands:\n" LONG(3) LONG(1)
-        ".Lscale_variants:\n" REL(toy_scale) REL(.Lfp32)
-        ".Lrelu_variants:\n" REL(toy_relu) REL(.Lfp32)
+        ".balign 8\n.Lscale_variants:\n" REL(toy_scale) REL(.Lfp32) QUAD(-1)
+        ".Lrelu_variants:\n" REL(toy_relu) REL(.Lfp32) QUAD(-1)
         ".Lmanifest: .ascii \"" TEXT(TOY_MANIFEST) "\"\n"
         ".Ln: .asciz \"n\"\n.Lx: .asciz \"x\"\n.Ly: .asciz \"y\"\n.Lfp32: .asciz \"fp32\"\n"
         ".Lscale: .asciz \"scale\"\n.Lscale_node: .asciz \"mul_0\"\n.Lrelu: .asciz \"add+relu\"\n.Lrelu_node: .asciz \"add_1\\nrelu_2\"\n"

@@ -40,10 +40,10 @@ func.func @chain(%x: tensor<?x3x?x?xf32, #mopt.dims<[n, 3, h, w]>>, %w: tensor<4
 // CHECK: mopt.conv %arg0
 // CHECK-NOT: channels_last
 // CHECK: return
-func.func @lone(%x: tensor<1x8x16x16xf32>, %w: tensor<8x1x3x3xf32>) -> tensor<1x8x14x14xf32> {
+func.func @lone(%x: tensor<1x8x16x16xf32>, %w: tensor<8x1x1x1xf32>) -> tensor<1x8x16x16xf32> {
   %none = mopt.none : none
-  %0 = mopt.conv %x, %w, %none {group = 8 : i64} : (tensor<1x8x16x16xf32>, tensor<8x1x3x3xf32>, none) -> tensor<1x8x14x14xf32>
-  return %0 : tensor<1x8x14x14xf32>
+  %0 = mopt.conv %x, %w, %none {group = 8 : i64} : (tensor<1x8x16x16xf32>, tensor<8x1x1x1xf32>, none) -> tensor<1x8x16x16xf32>
+  return %0 : tensor<1x8x16x16xf32>
 }
 
 // -----

@@ -105,7 +105,7 @@ class CliDriver:
         self.timeout = timeout
 
     def compile(self, model: str | Path | bytes, *, shapes: Shapes | None = None, cpu: str = "", threads: int = 1,
-                triple: str = ""):  # fmt: skip
+                triple: str = "", requantize: str = ""):  # fmt: skip
         folder = tempfile.TemporaryDirectory(prefix="mopt-")
         base = Path(folder.name)
         if isinstance(model, bytes):
@@ -114,6 +114,7 @@ class CliDriver:
         command = [self.mopt, "compile", model, "-o", base / "model.so", "--quiet"]
         command += ["--cpu", cpu] if cpu else []
         command += ["--triple", triple] if triple else []
+        command += ["--requantize", requantize] if requantize else []
         for name, sizes in (shapes or {}).items():
             command += ["--shape", f"{name}={'x'.join('?' if size < 0 else str(size) for size in sizes)}"]
         execute(command, self.timeout)

@@ -167,7 +167,7 @@ def _docs(report: Path) -> None:
 def _wheel(report: Path) -> None:
     """What `pip install .` gives, in a Python environment that has nothing else of ours."""
     folder, fresh = BUILD / "wheel", BUILD / "wheel-venv"
-    launchers = [f"-Ccmake.define.CMAKE_{language}_COMPILER_LAUNCHER=ccache" for language in ("C", "CXX")]
+    launchers = [f"--config-settings=cmake.define.CMAKE_{language}_COMPILER_LAUNCHER=ccache" for language in ("C", "CXX")]
     pip = ["-m", "pip", "--disable-pip-version-check", "--no-input"]
     run(
         [venv_python(), *pip, "wheel", ROOT, "--no-deps", "--wheel-dir", folder, *launchers],

@@ -112,4 +112,11 @@ void bindImportOptions(CLI::App &command, ImportOptions &options) {
 #undef MOPT_LIMIT
 }
 
+void bindRequantizeOption(CLI::App &command, std::string &mode) {
+  command
+      .add_option("--requantize", mode,
+                  "how sums become quantized integers: float, as ONNX says, or fixed, in integers alone; default: float on CPUs")
+      ->check(CLI::IsMember({"float", "fixed"}));
+}
+
 } // namespace mopt::tool

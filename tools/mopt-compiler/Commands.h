@@ -26,6 +26,8 @@ void addVerify(CLI::App &app, int &status);
 
 /// Flags of what reads a model: limits, --shape, --overridable-inputs.
 void bindImportOptions(CLI::App &command, ImportOptions &options);
+/// --requantize.
+void bindRequantizeOption(CLI::App &command, std::string &mode);
 
 /// A context whose diagnostics go to stderr, one line each: "error MOPT-I011: ... (node 'x')".
 class Context {

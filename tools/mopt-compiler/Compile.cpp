@@ -13,6 +13,7 @@ namespace mopt::tool {
 namespace {
 struct Options {
   std::string input, report;
+  std::vector<std::string> tiles;
   bool quiet = false, emitGiven = false;
   ImportOptions import;
   CompileOptions compile;
@@ -72,6 +73,15 @@ int run(const Options &given) {
     return refuse("MOPT-T009: -o names the input itself, '" + output + "'; choose another name");
   if (!options.report.empty() && (samePlace(options.report, options.input) || samePlace(options.report, output)))
     return refuse("MOPT-T009: --report names the input or the output, '" + options.report + "'; choose another name");
+  for (StringRef text : options.tiles) {
+    unsigned rows = 0, panels = 0;
+    auto [left, right] = text.split('x');
+    if (left.getAsInteger(10, rows) || right.getAsInteger(10, panels) || rows < 1 || rows > 8 || panels < 1 || panels > 4)
+      return refuse("MOPT-T031: --tiles " + text.str() + ": expected ROWSxPANELS with 1 to 8 rows and 1 to 4 panels of 16 "
+                    "columns, for example 4x1");
+    options.compile.tiles.push_back({rows, panels});
+    options.compile.recorded.push_back({"tile", text.str()});
+  }
   ReportFile reportFile(options.report);
   std::string error;
   if (!reportFile.ok(error))
@@ -86,6 +96,8 @@ int run(const Options &given) {
       text += (text.empty() ? "" : "x") + (ShapedType::isDynamic(size) ? "?" : std::to_string(size));
     options.compile.recorded.push_back({"shape " + name, text});
   }
+  if (!options.compile.requantize.empty())
+    options.compile.recorded.push_back({"requantize", options.compile.requantize});
   Progress progress(options.quiet);
   progress.watch(options.compile);
   if (!textOnly)
@@ -125,7 +137,13 @@ void addCompile(CLI::App &app, int &status) {
                    "stop after a phase: imported, normalized, pruned, quantized, fused, grouped, kernels, buffers, llvm")
       ->capture_default_str();
   command->add_option("--emit", options->compile.emit, "so, obj, llvm, asm or mlir")->capture_default_str();
+  bindRequantizeOption(*command, options->compile.requantize);
   command->add_option("--report", options->report, "write times and sizes as JSON");
+  command
+      ->add_option("--tiles", options->tiles,
+                   "more variants of matrix steps, with register tiles of ROWSxPANELS, for example 4x1,2x2; for mopt bench "
+                   "--variant tile_4x1")
+      ->delimiter(',');
   command->add_flag("--quiet", options->quiet, "no progress");
   bindImportOptions(*command, options->import);
   command->footer("Example: mopt compile model.onnx -o model.so --cpu x86-64-v3 --shape x=1x3x224x224");

@@ -80,6 +80,7 @@ void addExplain(CLI::App &app, int &status) {
   command->add_option("--json", options->json, "also write the record as JSON (docs/explain.md)");
   command->add_option("--triple", options->compile.triple, "machine to compile for; default: this one");
   command->add_option("--cpu", options->compile.cpu, "native, x86-64-v2, x86-64-v3, x86-64-v4 or an LLVM CPU name");
+  bindRequantizeOption(*command, options->compile.requantize);
   bindImportOptions(*command, options->import);
   command->footer("Shares are estimates; sizes that only a run knows count as 16 (give them with --shape).\n"
                   "Example: mopt explain model.onnx --shape x=1x3x224x224 --json why.json");

@@ -8,7 +8,7 @@
 namespace mopt::tool {
 namespace {
 struct Options {
-  std::string model, inputs, outputs, phase = "imported";
+  std::string model, inputs, outputs, phase = "imported", requantize;
   double seconds = 0;
   ImportOptions import;
 };
@@ -26,9 +26,11 @@ int run(const Options &options) {
     llvm::errs() << "error " << error << "\n";
     return BadInput;
   }
+  if (!options.requantize.empty() && failed(setRequantize(*module, options.requantize)))
+    return BadInput;
   for (unsigned i = 0; i <= *last; ++i) {
     PassManager passes(context.get());
-    phases()[i].build(passes);
+    phases()[i].build(passes, PhaseOptions());
     if (failed(passes.run(*module)))
       return InternalFault;
   }
@@ -59,6 +61,7 @@ void addInterpret(CLI::App &app, int &status) {
   command->add_option("--to", options->phase, "run the passes up to this phase before, at most `grouped`")
       ->capture_default_str();
   command->add_option("--seconds", options->seconds, "give up after this time; 0: never")->capture_default_str();
+  bindRequantizeOption(*command, options->requantize);
   bindImportOptions(*command, options->import);
   command->callback([options, &status] { status = run(*options); });
 }

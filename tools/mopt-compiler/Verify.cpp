@@ -24,7 +24,7 @@
 namespace mopt::tool {
 namespace {
 struct Options {
-  std::string model, inputs, passes, artifact;
+  std::string model, inputs, passes, artifact, requantize;
   Tolerance tolerance;
   bool noArtifact = false;
   int64_t compareBytes = int64_t(8) << 30; // of the values kept to search for a node
@@ -289,7 +289,8 @@ int run(const Options &options) {
   }
   OwningOpRef<ModuleOp> module = context.load(options.model, options.import);
   func::FuncOp func = module ? modelFunction(*module) : func::FuncOp();
-  if (!func)
+  // A mode is part of what the model means, so it is set before the results that all others are held against.
+  if (!func || (!options.requantize.empty() && failed(setRequantize(*module, options.requantize))))
     return BadInput;
   std::map<std::string, TensorData> inputs;
   std::string error;
@@ -307,7 +308,7 @@ int run(const Options &options) {
   unsigned last = *findPhase("grouped");
   for (unsigned i = phaseOf(*module) + 1; i <= last && options.artifact.empty(); ++i) {
     PassManager passes(context.get());
-    phases()[i].build(passes);
+    phases()[i].build(passes, PhaseOptions());
     if (std::optional<int> status = verifyPasses(verifier, *module, passes, Twine("phase ") + phases()[i].name))
       return *status;
   }
@@ -334,6 +335,7 @@ void addVerify(CLI::App &app, int &status) {
       ->add_option("--passes", options->passes,
                    "verify these passes instead of the phases, as mlir-opt takes them: mopt-fold-constants,cse")
       ->excludes("--artifact");
+  bindRequantizeOption(*command, options->requantize);
   bindImportOptions(*command, options->import);
   command->footer(
       "Exit status: 0 the outputs are kept, 3 they are not (the pass and the first ONNX node that differs are named), 2 the "

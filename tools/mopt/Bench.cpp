@@ -13,7 +13,7 @@ namespace {
 using nlohmann::json;
 
 struct BenchOptions {
-  std::string model, inputs;
+  std::string model, inputs, variant;
   std::vector<std::string> shapes;
   int threads = 0, warmup = 3;
   int64_t runs = 0;
@@ -88,6 +88,7 @@ uint64_t total(const mopt_memory &m) { return m.arena + m.staging + m.outputs + 
 
 json profileSteps(const BenchOptions &o, mopt_model *model, mopt_pool *pool, const std::vector<Array> &inputs) {
   Session session = makeSession(model, pool, true);
+  chooseVariant(session.get(), model, o.variant);
   bindInputs(session.get(), inputs);
   runOnce(session.get());
   mopt_session_reset_profile(session.get());
@@ -131,6 +132,7 @@ json measure(const BenchOptions &o, mopt_model *model, mopt_pool *pool, const st
   std::vector<Session> sessions;
   for (int i = 0; i < count; ++i) {
     sessions.push_back(makeSession(model, pool));
+    chooseVariant(sessions.back().get(), model, o.variant);
     bindInputs(sessions.back().get(), inputs);
     for (int w = 0; w < std::max(o.warmup, 1); ++w)
       runOnce(sessions.back().get());
@@ -203,6 +205,7 @@ void bench(const BenchOptions &o) {
   mopt_memory memory;
   {
     Session session = makeSession(model.get(), pool.get());
+    chooseVariant(session.get(), model.get(), o.variant);
     bindInputs(session.get(), inputs);
     begin = mopt_now_ns();
     runOnce(session.get());
@@ -223,6 +226,7 @@ void bench(const BenchOptions &o) {
   }
   json report = {{"format", 1},
                  {"model", o.model},
+                 {"variant", o.variant.empty() ? json(nullptr) : json(o.variant)},
                  {"threads", mopt_pool_threads(pool.get())},
                  {"load_ms", loadMs},
                  {"first_run_ms", firstMs},
@@ -265,6 +269,7 @@ void addBench(CLI::App &app) {
       ->delimiter(',')
       ->check(CLI::Range(1, 1024));
   sub->add_option("--seed", o->seed, "of made-up inputs");
+  sub->add_option("--variant", o->variant, "runs every step that has a variant of this name with it; mopt inspect lists them");
   sub->add_flag("--profile", o->profile, "time each step, in separate runs");
   sub->add_flag("--json", o->json, "print the report as JSON");
   sub->callback([o] { bench(*o); });

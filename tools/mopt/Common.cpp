@@ -2,6 +2,7 @@
 #include "Npz.h"
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -38,6 +39,34 @@ Pool makePool(int threads) {
   mopt_pool *pool = nullptr;
   check(mopt_pool_create(threads, &pool, &error), error);
   return Pool(pool);
+}
+
+void chooseVariant(mopt_session *session, const mopt_model *model, const std::string &name) {
+  if (name.empty())
+    return;
+  mopt_model_info info;
+  mopt_model_get_info(model, &info);
+  std::set<std::string> names;
+  bool chosen = false;
+  for (uint32_t i = 0; i < info.nsteps; ++i) {
+    mopt_step_info step;
+    mopt_model_step(model, i, &step);
+    for (uint32_t v = 0; v < step.nvariants; ++v)
+      names.insert(mopt_model_variant_name(model, i, v));
+    int32_t variant = mopt_model_find_variant(model, i, name.c_str());
+    if (variant < 0)
+      continue;
+    mopt_error error;
+    check(mopt_session_set_variant(session, i, static_cast<uint32_t>(variant), &error), error);
+    chosen = true;
+  }
+  if (chosen)
+    return;
+  std::string list;
+  for (const std::string &other : names)
+    list += (list.empty() ? "" : ", ") + printable(other, 40);
+  failInput("MOPT-T014: no step has a variant '" + printable(name, 40) + "'; there are: " + list +
+            " (mopt compile --tiles adds some)");
 }
 
 Session makeSession(mopt_model *model, mopt_pool *pool, bool profile) {

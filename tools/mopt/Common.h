@@ -42,6 +42,8 @@ Model describeModel(const std::string &path); // without its code, also one for 
 void verifyWeights(const mopt_model *model);  // reads them all
 Pool makePool(int threads);                   // 0: as many as processors
 Session makeSession(mopt_model *model, mopt_pool *pool, bool profile = false);
+// Every step that has a variant of this name runs it from now on; fails where no step has one. Empty: the defaults.
+void chooseVariant(mopt_session *session, const mopt_model *model, const std::string &name);
 
 // Memory with the alignment that spares the runtime a copy. Large blocks are not touched until used.
 class Bytes {

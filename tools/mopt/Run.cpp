@@ -5,7 +5,7 @@
 namespace mopt::tool {
 namespace {
 struct RunOptions {
-  std::string model, inputs, outputs;
+  std::string model, inputs, outputs, variant;
   std::vector<std::string> shapes;
   int threads = 0;
   uint64_t seed = 1;
@@ -18,6 +18,7 @@ void run(const RunOptions &o) {
     verifyWeights(model.get());
   Pool pool = makePool(o.threads);
   Session session = makeSession(model.get(), pool.get());
+  chooseVariant(session.get(), model.get(), o.variant);
   std::vector<Array> inputs =
       o.inputs.empty() ? makeInputs(model.get(), parseShapes(o.shapes), o.seed) : readInputs(model.get(), o.inputs);
   bindInputs(session.get(), inputs);
@@ -56,6 +57,7 @@ void addRun(CLI::App &app) {
   sub->add_option("--shape", o->shapes, "NAME=1x3x224x224, for made-up inputs")->allow_extra_args(false);
   sub->add_option("--threads", o->threads, "threads of the pool; 0: all processors")->check(CLI::Range(0, 1024));
   sub->add_option("--seed", o->seed, "of made-up inputs");
+  sub->add_option("--variant", o->variant, "runs every step that has a variant of this name with it");
   sub->add_flag("--verify", o->verify,
                 "read all weights before and compare their hashes; everything else is always checked");
   sub->callback([o] { run(*o); });

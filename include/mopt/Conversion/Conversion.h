@@ -22,9 +22,16 @@ namespace mopt {
 #define GEN_PASS_REGISTRATION
 #include "mopt/Conversion/Passes.h.inc"
 
+/// Another way to run the steps whose code depends on the schedule.
+struct ScheduleVariant {
+  std::string name; // of the variants in the table
+  Schedule schedule;
+};
+
 /// Reads a module at phase `buffers` into a plan, and emits its step functions, in the LLVM dialect, into a new module.
 /// Reports and returns failure when the module does not keep the contract of that phase.
-LogicalResult buildPlan(ModuleOp module, const Schedule &schedule, Plan &plan, OwningOpRef<ModuleOp> &code);
+LogicalResult buildPlan(ModuleOp module, const Schedule &schedule, ArrayRef<ScheduleVariant> variants, Plan &plan,
+                        OwningOpRef<ModuleOp> &code);
 
 /// The same for a GPU: functions of a gpu.module, and what `shaders` says of each. All sizes must be numbers. `code` can be
 /// printed; serializeSpirv then makes SPIR-V of it.

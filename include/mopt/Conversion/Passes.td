@@ -12,6 +12,8 @@ def ConvertMoptToKernel : Pass<"mopt-convert-to-kernel", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mopt::kernel::KernelDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
                            "::mlir::bufferization::BufferizationDialect", "::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect"];
+  let options = [Option<"int8Width", "int8-width", "int64_t", /*default=*/"16",
+                        "Columns of a panel of 8-bit weights: as many i32 as a vector of the target holds, at least 16">];
 }
 def GroupCopies : Pass<"mopt-group-copies", "::mlir::func::FuncOp"> {
   let summary = "Copies that bufferization left become groups, so that they run as steps";

@@ -32,13 +32,18 @@ struct PlanBuffer {
   int32_t firstStep = 0, lastStep = 0;
   uint64_t offset = 0;
 };
-struct PlanStep {
+struct PlanVariant {
   std::string function; // symbol of the LLVM module, a mopt_step_fn; several steps may share one
+  mopt_size chunks = 1;
+  std::string name = "default";
+};
+struct PlanStep {
+  std::vector<PlanVariant> variants; // at least one
   std::string name;
   std::vector<std::string> nodes;
   std::vector<int32_t> operands; // read ones first, written ones last
   uint32_t written = 1, flags = 0;
-  mopt_size chunks = 1, macs = 0, bytes = 0;
+  mopt_size macs = 0, bytes = 0;
   // For reports, not for the table. Sizes that are symbols count as 16.
   std::string root = {}, why = {}; // the group's, and why it is as it is
   bool generated = false;          // a kernel of its own or a loop, not a reference function
@@ -67,6 +72,7 @@ struct Plan {
   std::vector<PlanStep> steps;
   std::vector<PlanWeight> weights; // ascending, not overlapping
   uint64_t weightBytes = 0;
+  uint32_t serialMacs = 0, serialBytes = 0; // of mopt_module
   std::deque<std::vector<uint8_t>> owned; // bytes of small constants that `weights` points to
   std::string modelName, modelHash;       // for the manifest
 };

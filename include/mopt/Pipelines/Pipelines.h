@@ -9,10 +9,15 @@
 
 namespace mopt {
 
+/// What phases must know of the target.
+struct PhaseOptions {
+  int64_t int8Width = 16; // columns of a panel of 8-bit weights (Panels.h)
+};
+
 /// A phase: what a module is after the passes of `build` ran on one of the phase before.
 struct Phase {
   const char *name, *text;
-  void (*build)(OpPassManager &);
+  void (*build)(OpPassManager &, const PhaseOptions &);
 };
 /// imported, normalized, pruned, quantized, fused, grouped, kernels, buffers. The phase after the last is `llvm`: step
 /// functions in the LLVM dialect, made together with the plan (Compile.h).
@@ -22,6 +27,9 @@ constexpr llvm::StringLiteral llvmPhase = "llvm";
 std::optional<unsigned> findPhase(StringRef name);
 /// The phase a module is in, by the ops it holds: for entering in the middle.
 unsigned phaseOf(ModuleOp module);
+
+/// Runs --mopt-set-requantize on a module, before its phases: "float" or "fixed". Reports what is refused.
+LogicalResult setRequantize(ModuleOp module, StringRef mode);
 
 /// All dialects and interfaces a compilation needs.
 void registerDialects(DialectRegistry &registry);

@@ -131,7 +131,7 @@ typedef struct mopt_step_info {
   const char *nodes; /* ONNX node names, one a line */
   uint32_t noperands, nwritten, nvariants, flags;
   const int32_t *operands; /* buffer numbers, written ones last */
-  mopt_size chunks, macs, bytes;
+  mopt_size chunks, macs, bytes; /* chunks: of the default variant */
 } mopt_step_info;
 
 typedef struct mopt_model_info {

@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 #define MOPT_ABI_MAGIC 0x54504f4du /* "MOPT" */
-#define MOPT_ABI_VERSION 1u
+#define MOPT_ABI_VERSION 2u
 #define MOPT_MAX_RANK 8
 #define MOPT_ALIGNMENT 64 /* of every buffer a step sees, bytes */
 
@@ -146,8 +146,9 @@ enum mopt_step_status {
 enum mopt_step_flags { MOPT_STEP_DEFINES_SYMBOLS = 1 };
 
 typedef struct mopt_variant {
-  mopt_rel fn;   /* mopt_step_fn */
-  mopt_rel name; /* "fp32", "int8_static", ...; variant 0 is the default */
+  mopt_rel fn;      /* mopt_step_fn; takes the operands of the step and writes all that the step writes */
+  mopt_rel name;    /* "fp32", "int8_static", ...; variant 0 is the default */
+  mopt_size chunks; /* how many independent pieces; 0 when the result is empty: the step is skipped */
 } mopt_variant;
 
 typedef struct mopt_step {
@@ -159,7 +160,6 @@ typedef struct mopt_step {
   uint32_t flags;
   mopt_rel variants; /* mopt_variant[nvariants] */
   uint32_t nvariants;
-  mopt_size chunks;  /* how many independent pieces; 0 when the result is empty: the step is skipped */
   mopt_size macs;    /* multiply-adds, an estimate for reports */
   mopt_size bytes;   /* bytes read and written, an estimate for reports */
   mopt_rel subtable; /* reserved for control flow: a mopt_module-like table; 0 now */
@@ -215,8 +215,10 @@ typedef struct mopt_module {
   mopt_rel steps;
   uint32_t nsteps;
   mopt_rel weights; /* first byte of the weights */
-  uint32_t reserved;
+  uint32_t serial_macs; /* a step with fewer multiply-adds and fewer bytes than these runs on the thread that called: */
   uint64_t weights_bytes;
+  uint32_t serial_bytes; /* waking another would take longer */
+  uint32_t reserved;
 } mopt_module;
 
 /* ---- Trailer: the last bytes of the file ----

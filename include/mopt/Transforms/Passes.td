@@ -62,4 +62,13 @@ def InferShapes : Pass<"mopt-infer-shapes", "::mlir::func::FuncOp"> {
   }];
   let statistics = [Statistic<"numChanged", "changed", "Types that became other ones">];
 }
+def SetRequantize : Pass<"mopt-set-requantize", "::mlir::ModuleOp"> {
+  let summary = "Chooses how sums of quantized products become quantized integers";
+  let description = [{
+    Sets the attribute `requantize` of `qlinear_matmul` and `qlinear_conv`: `float` is what ONNX says, a product in f32 and
+    halves to even; `fixed` a product with a 31-bit integer and a shift, in integers alone, as TOSA says
+    (docs/rationale/requantize.md). A constant scale that `fixed` has no multiplier for is refused.
+  }];
+  let options = [Option<"mode", "mode", "std::string", /*default=*/"\"float\"", "float or fixed">];
+}
 #endif

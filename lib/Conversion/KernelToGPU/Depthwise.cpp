@@ -29,7 +29,7 @@ public:
 
 private:
   void element(ThreadCode &code, Value index) override {
-    constexpr int64_t width = Panels::width;
+    constexpr int64_t width = Panels::floatWidth;
     SmallVector<Value> position = code.digits(index, y);
     Value channel = position.back();
     Value weights = code.add(code.mul(code.div(channel, width), taps * width), code.rem(channel, width));

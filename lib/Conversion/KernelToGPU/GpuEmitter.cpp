@@ -141,9 +141,8 @@ FailureOr<StepCode> GpuEmitter::emit(GroupOp group) {
   if (failed(name))
     return failure();
   MLIRContext *context = builder.getContext();
-  step.function = *name;
   step.generated = true;
-  step.chunks = DimExpr::constant(context, kernel->groups);
+  step.variants.push_back({*name, DimExpr::constant(context, kernel->groups)});
   step.macs = DimExpr::constant(context, kernel->macs);
   step.bytes = bytesOf(root, plan);
   if (!step.bytes)

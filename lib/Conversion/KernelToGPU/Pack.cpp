@@ -23,7 +23,7 @@ public:
 private:
   /// Elements of the result: batch, panel, k, column in the panel.
   void element(ThreadCode &code, Value index) override {
-    constexpr int64_t width = Panels::width;
+    constexpr int64_t width = Panels::floatWidth;
     unsigned batch = sizes.size() - 2;
     SmallVector<int64_t> extents(sizes.begin(), sizes.begin() + batch);
     extents.append({(sizes.back() + width - 1) / width, sizes[batch], width});

@@ -111,13 +111,13 @@ PanelProduct::PanelProduct(kernel::RootOpInterface op, const GpuSchedule &schedu
       shape(std::move(given)), op(op) {}
 
 SmallVector<Value> PanelProduct::columnOf(ThreadCode &code, ArrayRef<Value> batch, Value column) {
-  constexpr int64_t width = Panels::width;
+  constexpr int64_t width = Panels::floatWidth;
   Value panel = code.mul(code.div(column, width), *shape.k.asConstant() * width);
   return {code.add(dot(code, batch, shape.b.batchStrides), code.add(panel, code.rem(column, width)))};
 }
 
 Value PanelProduct::right(ThreadCode &code, ArrayRef<Value> column, Value k, Value inside) {
-  return code.loadIf(inside, shape.b.memref, code.add(column.front(), code.mul(k, Panels::width)));
+  return code.loadIf(inside, shape.b.memref, code.add(column.front(), code.mul(k, Panels::floatWidth)));
 }
 
 void PanelProduct::finish(ThreadCode &code, ArrayRef<Value> batch, Value row, Value column, Value sum) {

@@ -78,24 +78,40 @@ Value Code::at(Value pointer, Value floats) {
     return LLVM::GEPOp::create(builder, loc, ptr(), f32(), pointer, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(*n)});
   return LLVM::GEPOp::create(builder, loc, ptr(), f32(), pointer, ArrayRef<LLVM::GEPArg>{floats});
 }
+Value Code::at(Value pointer, Value elements, int64_t bytes) {
+  if (bytes == 4)
+    return at(pointer, elements);
+  if (number(elements) == 0)
+    return pointer;
+  return LLVM::GEPOp::create(builder, loc, ptr(), builder.getIntegerType(8 * bytes), pointer,
+                             ArrayRef<LLVM::GEPArg>{elements});
+}
 Value Code::atPointer(Value array, Value index) {
   return LLVM::GEPOp::create(builder, loc, ptr(), ptr(), array, ArrayRef<LLVM::GEPArg>{index});
 }
 Value Code::loadPointer(Value address) { return LLVM::LoadOp::create(builder, loc, ptr(), address, 8); }
 void Code::storePointer(Value pointer, Value address) { LLVM::StoreOp::create(builder, loc, pointer, address, 8); }
-Value Code::loadScalar(Value pointer) { return LLVM::LoadOp::create(builder, loc, f32(), pointer, 4); }
+Value Code::loadScalar(Value pointer, Type element) {
+  return LLVM::LoadOp::create(builder, loc, element, pointer, element.getIntOrFloatBitWidth() / 8);
+}
 void Code::storeScalar(Value value, Value pointer) { LLVM::StoreOp::create(builder, loc, value, pointer, 4); }
 Value Code::load(Value pointer) { return LLVM::LoadOp::create(builder, loc, vector(), pointer, 4); }
-Value Code::load(Value pointer, Value mask) {
+Value Code::load(Value pointer, Value mask) { return load(pointer, mask, f32()); }
+Value Code::load(Value pointer, Value mask, Type element) {
+  VectorType type = VectorType::get({width}, element);
+  unsigned bytes = element.getIntOrFloatBitWidth() / 8;
   if (!mask)
-    return load(pointer);
-  return LLVM::MaskedLoadOp::create(builder, loc, vector(), pointer, mask, constant(0), 4);
+    return LLVM::LoadOp::create(builder, loc, type, pointer, bytes);
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+  return LLVM::MaskedLoadOp::create(builder, loc, type, pointer, mask, zero, bytes);
 }
-void Code::store(Value vector, Value pointer) { LLVM::StoreOp::create(builder, loc, vector, pointer, 4); }
+void Code::store(Value vector, Value pointer) { store(vector, pointer, Value()); }
 void Code::store(Value vector, Value pointer, Value mask) {
+  unsigned bytes = getElementTypeOrSelf(vector.getType()).getIntOrFloatBitWidth() / 8;
   if (!mask)
-    return store(vector, pointer);
-  LLVM::MaskedStoreOp::create(builder, loc, vector, pointer, mask, 4);
+    LLVM::StoreOp::create(builder, loc, vector, pointer, bytes);
+  else
+    LLVM::MaskedStoreOp::create(builder, loc, vector, pointer, mask, bytes);
 }
 
 Value Code::mask(Value count) {

@@ -41,16 +41,19 @@ public:
   Value both(Value a, Value b);
   Value select(Value condition, Value a, Value b);
 
-  // Memory. Distances are counted in floats.
+  // Memory. Distances are counted in floats, or in elements of so many bytes.
   Value at(Value pointer, Value floats);
   Value at(Value pointer, int64_t floats) { return at(pointer, i64(floats)); }
+  Value at(Value pointer, Value elements, int64_t bytes);
   Value atPointer(Value array, Value index); // address of element `index` of an array of pointers
   Value loadPointer(Value address);
   void storePointer(Value pointer, Value address);
-  Value loadScalar(Value pointer);
+  Value loadScalar(Value pointer) { return loadScalar(pointer, f32()); }
+  Value loadScalar(Value pointer, Type element);
   void storeScalar(Value value, Value pointer);
   Value load(Value pointer);             // 16 floats
   Value load(Value pointer, Value mask); // zeros where the mask is off, and nothing is read there
+  Value load(Value pointer, Value mask, Type element);
   void store(Value vector, Value pointer);
   void store(Value vector, Value pointer, Value mask);
   Value mask(Value count); // lanes below count

@@ -12,8 +12,8 @@
 namespace mopt {
 namespace {
 
-/// Floats of a run at most: longer ones gain nothing, and strips take stack.
-constexpr int64_t maxRun = 128;
+/// Bytes of a run at most: longer ones gain nothing, and strips take stack.
+constexpr int64_t maxRun = 512;
 
 class Conv : public TileNest {
 public:
@@ -24,14 +24,18 @@ public:
     group = op.getGroup();
     channels = *xDims.back().asConstant();
     int64_t run = 1, taps = 1;
-    if (group == 1 && op.getDilations().back() == 1 && op.getKernel().back() * channels <= maxRun)
+    // In panels of bytes each tap begins with a group of four.
+    bool adjacent = !arithmetic.bytes || channels % 4 == 0;
+    if (group == 1 && adjacent && op.getDilations().back() == 1 && op.getKernel().back() * channels * aBytes() <= maxRun)
       run = op.getKernel().back();
     merged = run > 1;
     for (int64_t size : op.getKernel())
       taps *= size;
+    panelStep = panelRows(constant(channels / group)) * (taps * Code::width);
+    b.batchStrides[1] = n.ceilDiv(Code::width) * panelStep;
     taps /= run;
     k = constant(channels / group * run); // of one entry of the table
-    stripBytes = merged ? channels * run * int64_t(sizeof(float)) : 0;
+    stripBytes = merged ? channels * run * aBytes() : 0;
     llvm::append_range(sizes, xDims);
     llvm::append_range(sizes, yDims);
     finish(RowAccess::table, taps);
@@ -49,11 +53,12 @@ protected:
     ArrayRef<int64_t> kernel = conv.getKernel(), strides = conv.getStrides(), dilations = conv.getDilations(),
                       pads = conv.getPads();
     Value x = body.base(plan.view(conv.getInputs()[0]).base);
-    x = code.at(x, code.mul(position[0], body.size(a.batchStrides[0])));
+    x = xAt(code, x, code.mul(position[0], body.size(a.batchStrides[0])));
     if (group != 1)
-      x = code.at(x, code.mul(position[1], body.size(a.batchStrides[1])));
-    Value zeros = body.zeros(*k.asConstant());
-    SmallVector<Value> steps(axes); // floats from one element of an axis of x to the next
+      x = xAt(code, x, code.mul(position[1], body.size(a.batchStrides[1])));
+    Value zeros = arithmetic.bytes ? body.bytes(static_cast<int64_t>(conv.getZeroPoint()), *k.asConstant())
+                                   : body.zeros(*k.asConstant());
+    SmallVector<Value> steps(axes); // elements from one element of an axis of x to the next
     Value step = code.i64(channels);
     for (unsigned d = axes; d-- > 0;) {
       steps[d] = step;
@@ -61,7 +66,7 @@ protected:
     }
     Value tileStrips;
     if (merged)
-      tileStrips = code.at(strips, code.mul(tile, code.i64(TileNest::taps * tableRows * *k.asConstant())));
+      tileStrips = xAt(code, strips, code.mul(tile, code.i64(TileNest::taps * tableRows * *k.asConstant())));
     // Position of the first row, then counted up.
     SmallVector<Value> at(axes);
     Value rest = first;
@@ -75,7 +80,7 @@ protected:
       for (unsigned d = 0; d < axes; ++d)
         origin.push_back(code.sub(code.mul(carried[d], code.i64(strides[d])), code.i64(pads[d])));
       tapsOf(body, code, kernel, dilations, origin, steps, zeros, 0, x, Value(), code.atPointer(table, row),
-             merged ? code.at(tileStrips, code.mul(row, code.i64(*k.asConstant()))) : Value());
+             merged ? xAt(code, tileStrips, code.mul(row, code.i64(*k.asConstant()))) : Value());
       SmallVector<Value> next(carried);
       Value carry = code.i64(1);
       for (unsigned d = axes; d-- > 0;) {
@@ -93,6 +98,9 @@ protected:
   }
 
 private:
+  int64_t aBytes() const { return arithmetic.aBytes(); }
+  Value xAt(Code &code, Value pointer, Value elements) const { return code.at(pointer, elements, aBytes()); }
+
   /// Stores the pointers of all taps from axis `d` on. `inside`: whether the outer axes are inside of x; null: yes.
   void tapsOf(KernelBody &body, Code &code, ArrayRef<int64_t> kernel, ArrayRef<int64_t> dilations, ArrayRef<Value> origin,
               ArrayRef<Value> steps, Value zeros, unsigned d, Value pointer, Value inside, Value entry, Value strip) {
@@ -111,9 +119,9 @@ private:
       Value coordinate = code.add(origin[d], code.mul(index, code.i64(dilations[d])));
       Value within = isInside(body, code, coordinate, xDims[d + 1]);
       Value step = code.mul(index, code.i64(below * tableRows));
-      tapsOf(body, code, kernel, dilations, origin, steps, zeros, d + 1, code.at(pointer, code.mul(coordinate, steps[d])),
+      tapsOf(body, code, kernel, dilations, origin, steps, zeros, d + 1, xAt(code, pointer, code.mul(coordinate, steps[d])),
              inside ? code.both(inside, within) : within, code.atPointer(entry, step),
-             merged ? code.at(strip, code.mul(step, code.i64(*k.asConstant()))) : Value());
+             merged ? xAt(code, strip, code.mul(step, code.i64(*k.asConstant()))) : Value());
     };
     // One loop per axis but the last, which is unrolled where it is short.
     if (d + 1 == kernel.size() && kernel[d] <= 8)
@@ -131,7 +139,7 @@ private:
   /// The taps of the last axis as one: in x where all are inside, in the strip where some are.
   void run(KernelBody &body, Code &code, Value origin, int64_t length, Value zeros, Value row, Value inside, Value entry,
            Value strip, DimExpr dim) {
-    Value first = code.at(row, code.mul(origin, code.i64(channels)));
+    Value first = xAt(code, row, code.mul(origin, code.i64(channels)));
     Value whole =
         code.both(isInside(body, code, origin, dim), isInside(body, code, code.add(origin, code.i64(length - 1)), dim));
     Value there = inside ? inside : arith::ConstantOp::create(code.builder, code.loc, code.builder.getBoolAttr(true));
@@ -141,10 +149,11 @@ private:
       code.loop(code.i64(0), code.i64(length), code.i64(1), [&](Value tap) {
         Value coordinate = code.add(origin, tap);
         Value from = code.select(isInside(body, code, coordinate, dim),
-                                 code.at(row, code.mul(coordinate, code.i64(channels))), zeros);
-        Value to = code.at(strip, code.mul(tap, code.i64(channels)));
-        for (int64_t c = 0; c < channels; c += Code::width) {
-          Value mask = channels - c < Code::width ? code.mask(code.i64(channels - c)) : Value();
+                                 xAt(code, row, code.mul(coordinate, code.i64(channels))), zeros);
+        Value to = xAt(code, strip, code.mul(tap, code.i64(channels)));
+        const int64_t floats = channels * aBytes() / 4; // bytes come in fours
+        for (int64_t c = 0; c < floats; c += Code::width) {
+          Value mask = floats - c < Code::width ? code.mask(code.i64(floats - c)) : Value();
           code.store(code.load(code.at(from, c), mask), code.at(to, c), mask);
         }
       });

@@ -1,5 +1,6 @@
 //===- Epilogue.cpp - the elementwise part of a kernel op on vectors -----------------------------------------------===//
 #include "Epilogue.h"
+#include "Requantize.h"
 #include "VectorMath.h"
 
 namespace mopt {
@@ -9,10 +10,18 @@ Value Epilogue::apply(KernelBody &body, Code &code, ArrayRef<Value> arguments) c
   for (auto [argument, value] : llvm::zip_equal(block.getArguments(), arguments))
     values[argument] = value;
   for (Operation &op : block.without_terminator()) {
-    auto scalar = cast<kernel::ScalarOp>(op);
     SmallVector<Value> operands;
-    for (Value operand : scalar.getOperands())
+    for (Value operand : op.getOperands())
       operands.push_back(values.lookup(operand));
+    if (auto requantize = dyn_cast<kernel::RequantizeOp>(op)) {
+      values[requantize.getResult()] = vectorRequantize(code, requantize, operands);
+      continue;
+    }
+    auto scalar = cast<kernel::ScalarOp>(op);
+    if (scalar.getOp() == "add" && scalar.getResult().getType().isSignlessInteger(32)) { // the bias of an integer kernel
+      values[scalar.getResult()] = arith::AddIOp::create(code.builder, code.loc, operands[0], operands[1]);
+      continue;
+    }
     Value result = vectorOp(code, scalar.getOp(), scalar.getAttrs(), operands);
     values[scalar.getResult()] = result ? result : body.laneByLane(scalar, operands);
   }
@@ -20,8 +29,10 @@ Value Epilogue::apply(KernelBody &body, Code &code, ArrayRef<Value> arguments) c
 }
 
 bool Epilogue::isCheap() const {
-  return llvm::all_of(block.without_terminator(),
-                      [](Operation &op) { return mopt::isCheap(cast<kernel::ScalarOp>(op).getOp()); });
+  return llvm::all_of(block.without_terminator(), [](Operation &op) {
+    auto scalar = dyn_cast<kernel::ScalarOp>(op);
+    return scalar && mopt::isCheap(scalar.getOp());
+  });
 }
 
 std::string Epilogue::text() const {
@@ -31,12 +42,14 @@ std::string Epilogue::text() const {
   for (Value argument : block.getArguments())
     numbers.insert({argument, numbers.size()});
   for (Operation &op : block.without_terminator()) {
-    auto scalar = cast<kernel::ScalarOp>(op);
-    os << scalar.getOp() << scalar.getAttrs();
-    for (Value operand : scalar.getOperands())
+    if (auto scalar = dyn_cast<kernel::ScalarOp>(op))
+      os << scalar.getOp() << scalar.getAttrs();
+    else
+      os << op.getName() << op.getAttrDictionary();
+    for (Value operand : op.getOperands())
       os << " " << numbers.lookup(operand);
-    os << ";";
-    numbers.insert({scalar.getResult(), numbers.size()});
+    os << ":" << op.getResult(0).getType() << ";";
+    numbers.insert({op.getResult(0), numbers.size()});
   }
   os << numbers.lookup(block.getTerminator()->getOperand(0));
   return text;
@@ -44,8 +57,11 @@ std::string Epilogue::text() const {
 
 std::string Epilogue::name() const {
   std::string name;
-  for (auto scalar : block.getOps<kernel::ScalarOp>())
-    name += "+" + scalar.getOp().str();
+  for (Operation &op : block.without_terminator())
+    if (auto scalar = dyn_cast<kernel::ScalarOp>(op))
+      name += "+" + scalar.getOp().str();
+    else
+      name += "+" + op.getName().stripDialect().str();
   return name;
 }
 

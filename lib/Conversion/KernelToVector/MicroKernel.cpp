@@ -6,6 +6,7 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "MicroKernel.h"
+#include "Int8Tile.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace mopt {
@@ -34,6 +35,8 @@ LLVM::LLVMFuncOp MicroKernels::get(TileShape shape) {
                     access == RowAccess::table ? tableRows : 0, depth, epilogue.text());
   for (ExtraAccess extra : extras)
     key += extra.rows ? extra.columns ? "f" : "r" : extra.columns ? "c" : "s";
+  if (arithmetic.bytes)
+    key = llvm::formatv("int8_{0}{1}{2}{3}", key, arithmetic.isUnsigned ? "u" : "i", arithmetic.rest, arithmetic.resultBytes);
   return emitter.shared(
       key, StringRef(key).split('|').first, [&](LLVM::LLVMFuncOp function) { emit(function, shape); },
       [&] {
@@ -53,10 +56,13 @@ void MicroKernels::emit(LLVM::LLVMFuncOp function, TileShape shape) {
         yStep = argument(6);
   const unsigned rows = shape.rows, panels = shape.panels;
 
-  SmallVector<Value> sums(rows * panels, code.constant(0));
+  std::optional<Int8Tile> int8;
+  if (arithmetic.bytes)
+    int8.emplace(code, arithmetic.dot, arithmetic.isUnsigned, rows, panels, shape.half);
+  SmallVector<Value> sums = int8 ? int8->zeros() : SmallVector<Value>(rows * panels, code.constant(0));
   VectorType eight = VectorType::get({8}, code.f32());
   auto isHalf = [&](unsigned p) { return shape.half && p + 1 == panels; };
-  if (shape.half) {
+  if (shape.half && !int8) {
     Value zero = arith::ConstantOp::create(code.builder, code.loc, DenseElementsAttr::get(eight, 0.0f));
     for (unsigned r = 0; r < rows; ++r)
       sums[r * panels + panels - 1] = zero;
@@ -66,7 +72,10 @@ void MicroKernels::emit(LLVM::LLVMFuncOp function, TileShape shape) {
     SmallVector<Value> panelPointers;
     for (unsigned p = 0; p < panels; ++p)
       panelPointers.push_back(code.at(panel, code.mul(panelStep, code.i64(p))));
+    // Both kinds have 64 bytes of a panel and 4 of a row for each step.
     auto step = [&](Value at, SmallVector<Value> sums) {
+      if (int8)
+        return int8->step(rowPointers, panelPointers, at, std::move(sums));
       SmallVector<Value> columns;
       Value scaled = code.mul(at, code.i64(Code::width));
       for (auto [p, pointer] : llvm::enumerate(panelPointers)) {
@@ -81,11 +90,14 @@ void MicroKernels::emit(LLVM::LLVMFuncOp function, TileShape shape) {
       }
       return sums;
     };
+    auto withRest = [&](SmallVector<Value> sums) {
+      return arithmetic.rest ? int8->step(rowPointers, panelPointers, k, std::move(sums), arithmetic.rest) : sums;
+    };
     if (depth) {
       SmallVector<Value> sums(initial);
       for (int64_t at = 0; at < depth; ++at)
         sums = step(code.i64(at), sums);
-      return sums;
+      return withRest(sums);
     }
     Value whole = code.sub(k, code.rem(k, code.i64(unroll)));
     SmallVector<Value> most = code.loop(code.i64(0), whole, code.i64(unroll), initial, [&](Value at, ValueRange carried) {
@@ -94,16 +106,17 @@ void MicroKernels::emit(LLVM::LLVMFuncOp function, TileShape shape) {
         sums = step(code.add(at, code.i64(u)), sums);
       return sums;
     });
-    return code.loop(whole, k, code.i64(1), most,
-                     [&](Value at, ValueRange carried) { return step(at, SmallVector<Value>(carried)); });
+    return withRest(code.loop(whole, k, code.i64(1), most, [&](Value at, ValueRange carried) {
+      return step(at, SmallVector<Value>(carried));
+    }));
   };
   if (access == RowAccess::spaced) {
     SmallVector<Value> pointers;
     for (unsigned r = 0; r < rows; ++r)
-      pointers.push_back(code.at(a, code.mul(aStep, code.i64(r))));
+      pointers.push_back(code.at(a, code.mul(aStep, code.i64(r)), arithmetic.aBytes()));
     sums = run(pointers, b, sums);
   } else {
-    Value tapStep = code.mul(k, code.i64(Code::width));
+    Value tapStep = code.mul(code.add(k, code.i64(arithmetic.rest != 0)), code.i64(Code::width));
     sums = code.loop(code.i64(0), aStep, code.i64(1), sums, [&](Value tap, ValueRange carried) {
       SmallVector<Value> pointers;
       Value entry = code.atPointer(a, code.mul(tap, code.i64(tableRows)));
@@ -113,7 +126,9 @@ void MicroKernels::emit(LLVM::LLVMFuncOp function, TileShape shape) {
     });
   }
 
-  for (unsigned r = 0; r < rows && shape.half; ++r)
+  if (int8)
+    sums = int8->finish(sums);
+  for (unsigned r = 0; r < rows && shape.half && !int8; ++r)
     sums[r * panels + panels - 1] = widen(code, sums[r * panels + panels - 1]);
   Value mask = shape.masked ? code.mask(argument(7)) : Value();
   auto finish = [&](Value r, unsigned p, Value sum) {
@@ -123,10 +138,12 @@ void MicroKernels::emit(LLVM::LLVMFuncOp function, TileShape shape) {
       Value pointer = argument(8 + 2 * i);
       if (extra.rows)
         pointer = code.at(pointer, code.mul(argument(9 + 2 * i), r));
-      arguments.push_back(extra.columns ? code.load(code.at(pointer, p * Code::width), lanes)
-                                        : code.splat(code.loadScalar(pointer)));
+      arguments.push_back(extra.columns ? code.load(code.at(pointer, p * Code::width), lanes, extra.element)
+                                        : code.splat(code.loadScalar(pointer, extra.element)));
     }
-    code.store(epilogue.apply(body, code, arguments), code.at(code.at(y, code.mul(yStep, r)), p * Code::width), lanes);
+    auto at = [&](Value pointer, Value elements) { return code.at(pointer, elements, arithmetic.resultBytes); };
+    Value place = at(at(y, code.mul(yStep, r)), code.i64(p * Code::width));
+    code.store(epilogue.apply(body, code, arguments), place, lanes);
   };
   if (epilogue.isCheap()) {
     for (unsigned r = 0; r < rows; ++r)
@@ -137,10 +154,11 @@ void MicroKernels::emit(LLVM::LLVMFuncOp function, TileShape shape) {
     Value tile = code.stack(function, int64_t(rows) * panels * Code::width * sizeof(float));
     for (unsigned i = 0; i < rows * panels; ++i)
       code.store(sums[i], code.at(tile, i * Code::width));
+    Type element = getElementTypeOrSelf(sums.front().getType());
     code.loop(code.i64(0), code.i64(rows), code.i64(1), [&](Value r) {
       Value row = code.at(tile, code.mul(r, code.i64(panels * Code::width)));
       for (unsigned p = 0; p < panels; ++p)
-        finish(r, p, code.load(code.at(row, p * Code::width)));
+        finish(r, p, code.load(code.at(row, p * Code::width), Value(), element));
     });
   }
   LLVM::ReturnOp::create(body.builder, body.loc, ValueRange{});

@@ -3,6 +3,7 @@
 #define MOPT_LIB_CONVERSION_KERNELTOVECTOR_MICROKERNEL_H
 
 #include "Epilogue.h"
+#include "mopt/Conversion/Schedule.h"
 
 namespace mopt {
 
@@ -16,21 +17,32 @@ struct TileShape {
 /// What the rows of the left operand are: equally spaced, or a table of pointers [tap][tableRows].
 enum class RowAccess { spaced, table };
 
-/// An operand of the epilogue: whether it moves with rows and columns of the tile.
+/// An operand of the epilogue: whether it moves with rows and columns of the tile. Elements of four bytes.
 struct ExtraAccess {
   bool rows, columns;
+  Type element;
+};
+
+/// What is multiplied: floats, or bytes into sums of i32.
+struct Arithmetic {
+  bool bytes = false, isUnsigned = false;
+  Dot dot = Dot::none;
+  unsigned rest = 0;         // bytes of k past the last four of a row, or of a tap
+  int64_t resultBytes = 4;   // of an element of y
+  int64_t aBytes() const { return bytes ? 1 : 4; }
 };
 
 /// Functions `void tile(a, aStep, k, b, panelStep, y, yStep, columns, (extra, extraStep)...)`, made when first asked for.
-/// a: first row (spaced; aStep floats between rows) or the table (aStep taps). k: floats of a row, of each tap.
-/// b: first panel; panelStep floats between panels. y: yStep floats between rows. columns: stored in the last panel.
+/// a: first row (spaced; aStep elements between rows) or the table (aStep taps). k: floats, or whole fours of bytes, of a row,
+/// of each tap. b: first panel; panelStep floats (four bytes) between panels. y: yStep elements between rows. columns: stored
+/// in the last panel.
 class MicroKernels {
 public:
   /// `depth`: k where it is small and known; the code is then straight. 0: any k.
   MicroKernels(FunctionEmitter &emitter, Epilogue epilogue, SmallVector<ExtraAccess> extras, RowAccess access,
-               unsigned tableRows, int64_t depth)
-      : emitter(emitter), epilogue(epilogue), extras(std::move(extras)), access(access), tableRows(tableRows), depth(depth) {
-  }
+               Arithmetic arithmetic, unsigned tableRows, int64_t depth)
+      : emitter(emitter), epilogue(epilogue), extras(std::move(extras)), access(access), arithmetic(arithmetic),
+        tableRows(tableRows), depth(depth) {}
   LLVM::LLVMFuncOp get(TileShape shape);
 
 private:
@@ -39,6 +51,7 @@ private:
   Epilogue epilogue;
   SmallVector<ExtraAccess> extras;
   RowAccess access;
+  Arithmetic arithmetic;
   unsigned tableRows;
   int64_t depth;
 };

@@ -24,14 +24,16 @@ void TileNest::finish(RowAccess rowAccess, int64_t numTaps) {
   std::optional<int64_t> columns = n.asConstant();
   int64_t panels = columns ? (*columns + Code::width - 1) / Code::width : 0;
   // Equal column tiles where n is known: 96 columns are 48 + 48, not 64 + 32. Else wide ones, and single panels at the end.
-  tilePanels = schedule.panels;
+  const unsigned most = arithmetic.bytes ? schedule.int8Panels : schedule.panels;
+  tilePanels = most;
   if (columns && panels) {
-    int64_t count = (panels + schedule.panels - 1) / schedule.panels;
+    int64_t count = (panels + most - 1) / most;
     tilePanels = (panels + count - 1) / count;
   }
-  tileRows = tableRows = schedule.rows[tilePanels - 1];
+  tileRows = tableRows = (arithmetic.bytes ? schedule.int8Rows : schedule.rows)[tilePanels - 1];
   int64_t depth = k.asConstant().value_or(256) * taps;
-  blockTiles = std::clamp<int64_t>(blockFloats / std::max<int64_t>(1, depth * tileRows), 1, maxBlockTiles);
+  blockTiles = std::clamp<int64_t>(blockFloats * 4 / arithmetic.aBytes() / std::max<int64_t>(1, depth * tileRows), 1,
+                                   maxBlockTiles);
   if (access == RowAccess::table)
     blockTiles = std::clamp<int64_t>(maxTableBytes / ((8 + stripBytes) * taps * tileRows), 1, blockTiles);
   tiles = m.ceilDiv(tileRows);
@@ -58,7 +60,7 @@ void TileNest::finish(RowAccess rowAccess, int64_t numTaps) {
   llvm::append_range(sizes, batch);
   SmallVector<ExtraAccess> accesses;
   for (const Operand &extra : extras)
-    accesses.push_back({!extra.rowStride.isConstant(0), extra.columns});
+    accesses.push_back({!extra.rowStride.isConstant(0), extra.columns, plan.view(extra.memref).element});
   for (const Operand *operand : {&a, &b, &y}) {
     llvm::append_range(sizes, operand->batchStrides);
     sizes.push_back(operand->rowStride);
@@ -73,7 +75,11 @@ void TileNest::finish(RowAccess rowAccess, int64_t numTaps) {
 
 void TileNest::emit(KernelBody &body) {
   int64_t depth = k.asConstant().value_or(0);
-  kernels.emplace(body.emitter, epilogue, extraAccess, access, tableRows, depth <= maxStraightDepth ? depth : 0);
+  if (arithmetic.bytes) { // k is that of constant weights
+    arithmetic.rest = depth % 4;
+    depth /= 4;
+  }
+  kernels.emplace(body.emitter, epilogue, extraAccess, access, arithmetic, tableRows, depth <= maxStraightDepth ? depth : 0);
   Code code(body.builder, body.loc);
   if (access == RowAccess::table)
     table = code.stack(body.function, blockTiles * taps * tableRows * 8);
@@ -92,15 +98,15 @@ void TileNest::unit(KernelBody &body, Code &code, Value index) {
     if (d)
       rest = code.div(rest, size(batch[d]));
   }
-  auto base = [&](const Operand &operand) {
+  auto base = [&](const Operand &operand, int64_t bytes = 4) {
     Value offset = code.i64(0);
     for (auto [p, stride] : llvm::zip_equal(position, operand.batchStrides))
       offset = code.add(offset, code.mul(p, size(stride)));
-    return code.at(body.base(plan.view(operand.memref).base), offset);
+    return code.at(body.base(plan.view(operand.memref).base), offset, bytes);
   };
-  aBase = base(a);
+  aBase = base(a, arithmetic.aBytes());
   bBase = base(b);
-  yBase = base(y);
+  yBase = base(y, arithmetic.resultBytes);
   extraBases.clear();
   for (const Operand &extra : extras)
     extraBases.push_back(base(extra));
@@ -176,18 +182,18 @@ void TileNest::restColumns(KernelBody &body, Code &code, Value panel, Value colu
     std::pair<Value, Value> span = rowsOf(body, code, tile);
     Value first = span.first, rows = span.second;
     Value aTile = access == RowAccess::spaced
-                      ? code.at(aBase, code.mul(first, size(a.rowStride)))
+                      ? code.at(aBase, code.mul(first, size(a.rowStride)), arithmetic.aBytes())
                       : code.atPointer(table, code.mul(code.sub(tile, firstTile), code.i64(taps * tableRows)));
-    auto address = [&](Value pointer, const Operand &operand) {
-      pointer = code.at(pointer, code.mul(first, size(operand.rowStride)));
-      return operand.columns ? code.at(pointer, column) : pointer;
+    auto address = [&](Value pointer, const Operand &operand, int64_t bytes = 4) {
+      pointer = code.at(pointer, code.mul(first, size(operand.rowStride)), bytes);
+      return operand.columns ? code.at(pointer, column, bytes) : pointer;
     };
     SmallVector<Value> arguments{aTile,
                                  access == RowAccess::spaced ? size(a.rowStride) : code.i64(taps),
-                                 size(k),
+                                 arithmetic.bytes ? code.div(size(k), code.i64(4)) : size(k),
                                  bTile,
                                  size(panelStep),
-                                 address(yBase, y),
+                                 address(yBase, y, arithmetic.resultBytes),
                                  size(y.rowStride),
                                  columns};
     for (auto [pointer, extra] : llvm::zip_equal(extraBases, extras))

@@ -7,7 +7,7 @@
 
 namespace mopt {
 
-/// y[batch..., m, n] = sum over k of a[batch..., m, k] * b[batch..., k, n], tile by tile. Rows of `a` are equally spaced, or
+/// y[batch..., m, n] = sum over k of a[batch..., m, k] * b[batch..., k, n], tile by tile, of floats or bytes. Rows of `a` are equally spaced, or
 /// found through a table that `fillTable` makes.
 ///
 /// Rows are cut into T = ceil(m / R) tiles whose sizes differ by at most one, so that no tile is a small rest; some tiles
@@ -20,7 +20,15 @@ public:
 
 protected:
   TileNest(kernel::RootOpInterface op, PlanView &plan, const Schedule &schedule)
-      : op(op), plan(plan), schedule(schedule), context(op->getContext()), epilogue(op.getEpilogue()) {}
+      : op(op), plan(plan), schedule(schedule), context(op->getContext()), epilogue(op.getEpilogue()) {
+    Type element = plan.view(op.getInputs()[0]).element;
+    arithmetic.bytes = !element.isF32();
+    arithmetic.isUnsigned = element.isUnsignedInteger();
+    arithmetic.dot = schedule.dot;
+    arithmetic.resultBytes = storedBits(plan.view(op.getOuts()[0]).element) / 8;
+  }
+  /// Rows of a panel for `size` elements of k: of bytes, four share one.
+  DimExpr panelRows(DimExpr size) const { return arithmetic.bytes ? size.ceilDiv(4) : size; }
   /// Call when all fields below are set.
   void finish(RowAccess access, int64_t taps);
   /// Code before the first unit.
@@ -33,7 +41,7 @@ protected:
   void take(const MatrixShape &shape) {
     std::tie(batch, m, n, k, a, b, y, extras) =
         std::tie(shape.batch, shape.m, shape.n, shape.k, shape.a, shape.b, shape.y, shape.extras);
-    panelStep = k * Code::width;
+    panelStep = panelRows(k) * Code::width;
   }
 
   kernel::RootOpInterface op;
@@ -43,7 +51,8 @@ protected:
   Epilogue epilogue;
   SmallVector<DimExpr> batch; // outer loops
   DimExpr m, n, k;            // k: of one tap
-  DimExpr panelStep;          // floats between panels of b
+  DimExpr panelStep;          // floats (four bytes) between panels of b
+  Arithmetic arithmetic;
   Operand a, b, y;
   SmallVector<Operand> extras;
   unsigned tableRows = 0;

@@ -1,6 +1,7 @@
 //===- MoptToKernel.cpp - groups of mopt ops become groups of destination-passing ops -----------------------------===//
 #include "Roots.h"
 #include "mopt/Conversion/Conversion.h"
+#include "mopt/Dialect/Mopt/Contraction.h"
 #include "mopt/Dialect/Mopt/OpTable.h"
 #include "mopt/Transforms/Grouping/Grouping.h"
 
@@ -26,7 +27,7 @@ Attribute dimsAttr(Type type) {
 /// Converts one function; the old one stays until the new one is complete.
 class Converter {
 public:
-  explicit Converter(func::FuncOp source) : source(source), builder(source) {}
+  Converter(func::FuncOp source, int64_t int8Width) : source(source), builder(source), int8Width(int8Width) {}
 
   FailureOr<func::FuncOp> run() {
     createFunction();
@@ -199,8 +200,15 @@ private:
   KernelParts kernelParts(Operation *root) {
     OperandBuilder operands{builder, map, [this](Location loc, ArrayRef<DimExpr> dims) {
                               return destination(loc, tensorType(dims, builder.getF32Type()));
-                            }};
+                            },
+                            int8Width};
     return makeKernelParts(root, operands);
+  }
+
+  /// Whether `result` may be written over `source`, of which the element at the same position is read just before: a
+  /// residual sum needs no memory of its own. Nobody else must read `source`.
+  static bool mayTakePlaceOf(Value source, Value result) {
+    return source.getDefiningOp<GroupOp>() && source.hasOneUse() && source.getType() == result.getType();
   }
 
   /// The kernel op of a root, with its bias and the elementwise ops of the group as epilogue.
@@ -222,6 +230,11 @@ private:
         extras.push_back(map.lookup(own));
         maps.push_back(ownMap ? ownMap : broadcastMap(dimsOf(own), space));
       }
+    for (const auto &[tensor, where] : parts.extras) {
+      sources.push_back({});
+      extras.push_back(tensor);
+      maps.push_back(where);
+    }
     auto isEpilogue = [&](Operation &op) { return &op != root && !joinsMatMul(&op, root); };
     Value yielded = old.getTerminator()->getOperand(0);
     SmallVector<int64_t> order; // of the axes of the result in the tensor that is written
@@ -237,20 +250,28 @@ private:
         for (Value operand : op.getOperands())
           if (operand.getParentBlock() != &old && !llvm::is_contained(sources, operand))
             add(operand);
-    Operation *op = parts.create(inner, extras, outs.front(), maps, order);
+    Value out = outs.front();
+    if (order.empty() && isa<MatMulOp, GemmOp, ConvOp>(root))
+      for (auto [source, extra, map] : llvm::zip_equal(sources, extras, maps))
+        if (source && map.isIdentity() && mayTakePlaceOf(source, group.getResult(0)))
+          out = extra;
+    Operation *op = parts.create(inner, extras, out, maps, order);
     Block &block = op->getRegion(0).emplaceBlock();
     Type element = tensorOf(root->getResult(0)).getElementType();
-    for (unsigned i = 0; i < extras.size() + 1; ++i)
-      block.addArgument(element, op->getLoc());
+    block.addArgument(parts.sum ? parts.sum : element, op->getLoc());
+    for (Value extra : extras)
+      block.addArgument(cast<RankedTensorType>(extra.getType()).getElementType(), op->getLoc());
     OpBuilder b = OpBuilder::atBlockBegin(&block);
     Value value = block.getArgument(0);
     IRMapping scalars;
     for (auto [i, source] : llvm::enumerate(sources))
       if (source)
         scalars.map(source, block.getArgument(i + 1));
-      else
+      else if (i < first.size())
         value = kernel::ScalarOp::create(b, root->getLoc(), element, first[i], b.getDictionaryAttr({}),
                                          ValueRange{value, block.getArgument(i + 1)});
+    if (parts.finish)
+      value = parts.finish(b, value, block.getArguments().slice(1, parts.extras.size()));
     scalars.map(root->getResult(0), value);
     for (Operation &op : old.without_terminator())
       if (isEpilogue(op))
@@ -296,10 +317,12 @@ private:
 
   func::FuncOp source, target;
   OpBuilder builder;
+  int64_t int8Width;
   IRMapping map;
 };
 
 struct ConvertMoptToKernel : impl::ConvertMoptToKernelBase<ConvertMoptToKernel> {
+  using ConvertMoptToKernelBase::ConvertMoptToKernelBase;
   void runOnOperation() override {
     for (func::FuncOp function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       if (!llvm::hasSingleElement(function.getBody()) ||
@@ -308,7 +331,7 @@ struct ConvertMoptToKernel : impl::ConvertMoptToKernelBase<ConvertMoptToKernel> 
         function.emitError("MOPT-C003: a model function has one block and takes and returns ranked tensors");
         return signalPassFailure();
       }
-      FailureOr<func::FuncOp> converted = Converter(function).run();
+      FailureOr<func::FuncOp> converted = Converter(function, int8Width).run();
       if (failed(converted))
         return signalPassFailure();
       function.erase();

@@ -7,19 +7,72 @@
 #include "mopt/Dialect/Mopt/OpTable.h"
 #include "mopt/Dialect/Mopt/Reduction.h"
 #include "mopt/Transforms/Grouping/Grouping.h"
+#include "mopt/Transforms/Grouping/Quantized.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mopt {
-namespace {
 
-/// A constant in panels: packed when the artifact is written.
 Value packedWeight(OpBuilder &builder, ConstantOp constant, ArrayRef<int64_t> outer, const Panels &panels) {
   SmallVector<int64_t> shape(outer);
-  shape.append({panels.panels(), panels.k(), Panels::width});
-  std::array<int64_t, 8> numbers = panels.toArray();
-  return kernel::WeightOp::create(builder, constant.getLoc(), RankedTensorType::get(shape, builder.getF32Type()),
+  shape.append({panels.panels(), panels.rows(), panels.width});
+  if (panels.isInt8())
+    shape.push_back(Panels::together);
+  std::array<int64_t, 10> numbers = panels.toArray();
+  Type element = panels.isInt8() ? Type(builder.getI8Type()) : builder.getF32Type();
+  return kernel::WeightOp::create(builder, constant.getLoc(), RankedTensorType::get(shape, element),
                                   constant.getValue(), builder.getDenseI64ArrayAttr(numbers));
 }
+
+Panels matrixPanels(ArrayRef<int64_t> shape, ArrayRef<int64_t> order) {
+  size_t rank = shape.size();
+  auto axis = [&](size_t i) { return order.empty() ? i : static_cast<size_t>(order[i]); };
+  SmallVector<int64_t> strides(rank, 1);
+  for (size_t d = rank - 1; d-- > 0;)
+    strides[d] = strides[d + 1] * shape[d + 1];
+  Panels panels;
+  for (int64_t size : shape.drop_back(2))
+    panels.groups *= size;
+  panels.groupStride = shape[rank - 2] * shape[rank - 1];
+  panels.inner = shape[axis(rank - 2)];
+  panels.n = shape[axis(rank - 1)];
+  panels.innerStride = strides[axis(rank - 2)];
+  panels.nStride = strides[axis(rank - 1)];
+  return panels;
+}
+
+ConvGeometry convGeometry(Operation *op, Value weights) {
+  ArrayRef<int64_t> w = tensorOf(weights).getShape();
+  size_t axes = w.size() - 2;
+  ConvGeometry geometry;
+  geometry.group = attrInt(op, "group");
+  Panels &panels = geometry.panels;
+  panels.groups = geometry.group;
+  panels.n = w[0] / geometry.group;
+  for (int64_t size : w.drop_front(2))
+    panels.outer *= size;
+  panels.inner = w[1];
+  panels.outerStride = 1;
+  panels.innerStride = panels.outer;
+  panels.nStride = w[1] * panels.outer;
+  panels.groupStride = panels.n * panels.nStride;
+  auto list = [&](StringRef name, int64_t fallback, size_t size) {
+    auto given = dyn_cast_or_null<DenseI64ArrayAttr>(op->getInherentAttr(name).value_or(Attribute()));
+    return given ? SmallVector<int64_t>(given.asArrayRef()) : SmallVector<int64_t>(size, fallback);
+  };
+  geometry.kernel.assign(w.begin() + 2, w.end());
+  geometry.strides = list("strides", 1, axes);
+  geometry.dilations = list("dilations", 1, axes);
+  geometry.pads = *leadingPads(op);
+  // A 1x1 convolution that reads every pixel is a matrix product over all of them.
+  auto allAre = [](ArrayRef<int64_t> values, int64_t value) {
+    return llvm::all_of(values, [=](int64_t v) { return v == value; });
+  };
+  geometry.pointwise = geometry.group == 1 && allAre(geometry.kernel, 1) && allAre(geometry.strides, 1) &&
+                       allAre(list("pads", 0, 2 * axes), 0);
+  return geometry;
+}
+
+namespace {
 
 /// A value, or what it is a transpose of inside of the group: axis i of the value is axis order[i] of `source`.
 struct Access {
@@ -45,24 +98,13 @@ Value packedMatrix(Access b, Location loc, OperandBuilder &operands) {
   auto axis = [&](size_t i) { return b.order.empty() ? i : static_cast<size_t>(b.order[i]); };
   if (auto constant = b.source.getDefiningOp<ConstantOp>(); constant && (b.order.empty() || rank == 2)) {
     ArrayRef<int64_t> shape = tensorOf(b.source).getShape();
-    SmallVector<int64_t> strides(rank, 1);
-    for (size_t d = rank - 1; d-- > 0;)
-      strides[d] = strides[d + 1] * shape[d + 1];
-    Panels panels;
-    for (int64_t size : shape.drop_back(2))
-      panels.groups *= size;
-    panels.groupStride = shape[rank - 2] * shape[rank - 1];
-    panels.inner = shape[axis(rank - 2)];
-    panels.n = shape[axis(rank - 1)];
-    panels.innerStride = strides[axis(rank - 2)];
-    panels.nStride = strides[axis(rank - 1)];
-    return packedWeight(builder, constant, shape.drop_back(2), panels);
+    return packedWeight(builder, constant, shape.drop_back(2), matrixPanels(shape, b.order));
   }
   SmallVector<DimExpr> packed;
   for (size_t i = 0; i + 2 < rank; ++i)
     packed.push_back(stored[axis(i)]);
   DimExpr k = stored[axis(rank - 2)], n = stored[axis(rank - 1)];
-  packed.append({n.ceilDiv(Panels::width), k, DimExpr::constant(builder.getContext(), Panels::width)});
+  packed.append({n.ceilDiv(Panels::floatWidth), k, DimExpr::constant(builder.getContext(), Panels::floatWidth)});
   Value out = operands.destination(loc, packed);
   auto group = GroupOp::create(builder, loc, out.getType(), builder.getStringAttr("movement"));
   OpBuilder inner = OpBuilder::atBlockBegin(&group.getBody().emplaceBlock());
@@ -87,25 +129,11 @@ KernelParts matmulParts(Value a, ArrayRef<int64_t> aOrder, Value packed, Locatio
 KernelParts convParts(ConvOp op, OperandBuilder &operands) {
   OpBuilder &builder = operands.builder;
   ArrayRef<int64_t> w = tensorOf(op.getW()).getShape();
-  size_t axes = w.size() - 2;
-  int64_t group = op.getGroup();
-  Panels panels;
-  panels.groups = group;
-  panels.n = w[0] / group;
-  for (int64_t size : w.drop_front(2))
-    panels.outer *= size;
-  panels.inner = w[1];
-  panels.outerStride = 1;
-  panels.innerStride = panels.outer;
-  panels.nStride = w[1] * panels.outer;
-  panels.groupStride = panels.n * panels.nStride;
-  SmallVector<int64_t> ones(axes, 1), kernel(w.drop_front(2)), pads = *leadingPads(op);
-  SmallVector<int64_t> strides(op.getStrides().value_or(ones)), dilations(op.getDilations().value_or(ones));
-  // A 1x1 convolution that reads every pixel is a matrix product over all of them.
-  bool pointwise = group == 1 && llvm::all_of(kernel, [](int64_t k) { return k == 1; }) &&
-                   llvm::all_of(strides, [](int64_t s) { return s == 1; });
-  if (op.getPads())
-    pointwise &= llvm::all_of(*op.getPads(), [](int64_t p) { return p == 0; });
+  ConvGeometry geometry = convGeometry(op, op.getW());
+  const Panels &panels = geometry.panels;
+  int64_t group = geometry.group;
+  SmallVector<int64_t> kernel = geometry.kernel, strides = geometry.strides, dilations = geometry.dilations,
+                       pads = geometry.pads;
   auto constant = op.getW().getDefiningOp<ConstantOp>();
   Value x = operands.map.lookup(op.getX());
   KernelParts parts;
@@ -121,7 +149,7 @@ KernelParts convParts(ConvOp op, OperandBuilder &operands) {
       return kernel::DepthwiseOp::create(b, loc, out.getType(), ValueRange{x, packed}, extras, out,
                                          b.getAffineMapArrayAttr(maps), kernel, strides, dilations, pads);
     };
-  } else if (pointwise) {
+  } else if (geometry.pointwise) {
     parts = matmulParts(x, {}, packedWeight(builder, constant, {}, panels), op.getLoc());
   } else {
     Value packed = packedWeight(builder, constant, {group}, panels);
@@ -268,6 +296,8 @@ KernelParts resizeParts(ResizeOp op, OperandBuilder &operands) {
 } // namespace
 
 KernelParts makeKernelParts(Operation *root, OperandBuilder &operands) {
+  if (quantizedOperands(root))
+    return makeQuantizedParts(root, operands);
   if (std::optional<SmallVector<Move>> moves = movesOf(root))
     return moveParts(root, *moves, operands);
   if (std::optional<PoolWindow> window = poolWindow(root))

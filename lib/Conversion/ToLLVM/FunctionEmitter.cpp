@@ -83,8 +83,9 @@ DimExpr workOf(kernel::ReferenceOp op, const BufferView &result, PlanView &plan)
 
 } // namespace
 
-FunctionEmitter::FunctionEmitter(ModuleOp code, PlanView &plan, const Schedule &schedule)
-    : code(code), plan(plan), schedule(schedule), builder(code.getContext()) {}
+FunctionEmitter::FunctionEmitter(ModuleOp code, PlanView &plan, const Schedule &schedule,
+                                 ArrayRef<ScheduleVariant> variants)
+    : code(code), plan(plan), schedule(schedule), variants(variants), builder(code.getContext()) {}
 
 LLVM::LLVMFuncOp FunctionEmitter::shared(StringRef key, StringRef prefix, llvm::function_ref<void(LLVM::LLVMFuncOp)> build,
                                          Type type) {
@@ -139,11 +140,28 @@ std::string FunctionEmitter::share(LLVM::LLVMFuncOp function, StringRef prefix) 
 }
 
 FailureOr<StepCode> FunctionEmitter::emit(GroupOp group) {
-  StepCode step;
-  Location unknown = builder.getUnknownLoc(); // names of nodes are in the table; equal code must have equal text
   Operation *root = rootOf(group);
   if (!root)
     return failure();
+  FailureOr<StepCode> step = emit(group, root, schedule);
+  if (failed(step))
+    return failure();
+  for (const ScheduleVariant &variant : variants) {
+    FailureOr<StepCode> other = emit(group, root, variant.schedule);
+    if (failed(other))
+      return failure();
+    StepVariant code = other->variants.front();
+    if (code.function == step->variants.front().function)
+      continue; // the schedule does not matter here
+    code.name = variant.name;
+    step->variants.push_back(code);
+  }
+  return step;
+}
+
+FailureOr<StepCode> FunctionEmitter::emit(GroupOp group, Operation *root, const Schedule &schedule) {
+  StepCode step;
+  Location unknown = builder.getUnknownLoc(); // names of nodes are in the table; equal code must have equal text
   auto reference = dyn_cast<kernel::ReferenceOp>(root);
   auto loop = dyn_cast<linalg::GenericOp>(root);
   auto dps = cast<DestinationStyleOpInterface>(root);
@@ -188,10 +206,10 @@ FailureOr<StepCode> FunctionEmitter::emit(GroupOp group) {
   // Two chunks must not write one byte.
   if (llvm::any_of(dps.getDpsInits(), [&](Value out) { return storedBits(plan.view(out).element) < 8; }))
     grain = int64_t(1) << 40; // one chunk; an empty result still has none
-  step.chunks = units.ceilDiv(grain);
+  DimExpr chunks = units.ceilDiv(grain);
   // An empty result has no units, but the operands must still fit each other: the reference function runs once and checks.
   if (reference)
-    step.chunks = DimExpr::max(step.chunks, DimExpr::constant(context, 1));
+    chunks = DimExpr::max(chunks, DimExpr::constant(context, 1));
   step.bytes = bytes;
 
   step.generated = !reference;
@@ -232,7 +250,7 @@ FailureOr<StepCode> FunctionEmitter::emit(GroupOp group) {
   } else if (reference) {
     status = body.reference(reference, plan);
   } else {
-    body.loop(loop, plan, /*whole=*/step.chunks.isConstant(1));
+    body.loop(loop, plan, /*whole=*/chunks.isConstant(1));
     status = body.i32(MOPT_STEP_OK);
   }
   LLVM::ReturnOp::create(body.builder, unknown, status);
@@ -272,14 +290,17 @@ FailureOr<StepCode> FunctionEmitter::emit(GroupOp group) {
   arguments.push_back(field(call, ptr, offsetof(mopt_call, fault)));
   auto run = LLVM::CallOp::create(builder, unknown, kernelFunction, arguments);
   LLVM::ReturnOp::create(builder, unknown, run.getResult());
-  step.function = share(stepFunction, "step");
+  step.variants.push_back({share(stepFunction, "step"), chunks});
   return step;
 }
 
-LogicalResult buildPlan(ModuleOp module, const Schedule &schedule, Plan &plan, OwningOpRef<ModuleOp> &code) {
+LogicalResult buildPlan(ModuleOp module, const Schedule &schedule, ArrayRef<ScheduleVariant> variants, Plan &plan,
+                        OwningOpRef<ModuleOp> &code) {
   module.getContext()->loadDialect<LLVM::LLVMDialect, scf::SCFDialect, arith::ArithDialect>();
   code = ModuleOp::create(module.getLoc());
-  auto make = [&](PlanView &view) { return std::make_unique<FunctionEmitter>(*code, view, schedule); };
+  plan.serialMacs = schedule.serialMacs();
+  plan.serialBytes = Schedule::serialBytes();
+  auto make = [&](PlanView &view) { return std::make_unique<FunctionEmitter>(*code, view, schedule, variants); };
   return buildPlan(module, make, plan);
 }
 

@@ -11,10 +11,12 @@
 
 namespace mopt {
 
-/// Steps for CPUs: functions in the LLVM dialect, emitted into a module. Groups that differ only in buffers and symbols share one kernel function.
+/// Steps for CPUs: functions in the LLVM dialect, emitted into a module. Groups that differ only in buffers and symbols
+/// share one kernel function.
 class FunctionEmitter : public StepEmitter {
 public:
-  FunctionEmitter(ModuleOp code, PlanView &plan, const Schedule &schedule);
+  /// The schedules must outlive the emitter.
+  FunctionEmitter(ModuleOp code, PlanView &plan, const Schedule &schedule, ArrayRef<ScheduleVariant> variants);
   FailureOr<StepCode> emit(GroupOp group) override;
   MLIRContext *context() { return code.getContext(); }
   /// The internal function that goes by `key`, made by `build` when it is asked for the first time.
@@ -22,6 +24,7 @@ public:
 
 private:
   friend class KernelBody;
+  FailureOr<StepCode> emit(GroupOp group, Operation *root, const Schedule &schedule);
   LLVM::LLVMFuncOp declare(StringRef name, Type result, ArrayRef<Type> arguments);
   /// Address of a constant array with these bytes of elements; equal arrays share one global.
   std::string globalFor(Attribute elements, Type arrayType);
@@ -31,6 +34,7 @@ private:
   ModuleOp code;
   PlanView &plan;
   const Schedule &schedule;
+  ArrayRef<ScheduleVariant> variants;
   OpBuilder builder;
   llvm::StringMap<std::string> byText, byKey, globals;
   llvm::StringMap<unsigned> counters;

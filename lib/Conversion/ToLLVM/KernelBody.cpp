@@ -26,6 +26,13 @@ Value KernelBody::zeros(int64_t floats) {
   return LLVM::AddressOfOp::create(builder, loc, ptrType(), name);
 }
 
+Value KernelBody::bytes(int64_t value, int64_t count) {
+  auto type = RankedTensorType::get({count}, builder.getI8Type());
+  auto row = DenseElementsAttr::get(type, APInt(8, value, /*isSigned=*/true, /*implicitTrunc=*/true));
+  std::string name = emitter.globalFor(row, LLVM::LLVMArrayType::get(builder.getI8Type(), count));
+  return LLVM::AddressOfOp::create(builder, loc, ptrType(), name);
+}
+
 void KernelBody::start(LLVM::LLVMFuncOp fn, ArrayRef<Value> buffers) {
   function = fn;
   Block *block = fn.addEntryBlock(builder);

@@ -38,6 +38,8 @@ public:
   Value base(Value memref) const { return bases.lookup(memref); }
   /// Address of a constant row of zeros.
   Value zeros(int64_t floats);
+  /// Address of a constant row of equal bytes.
+  Value bytes(int64_t value, int64_t count);
   /// An elementwise op on vectors of f32 or bool by its scalar function, for ops that have no vector form.
   Value laneByLane(kernel::ScalarOp op, ArrayRef<Value> vectors) {
     return laneByLane(op.getOp(), op.getAttrs(), vectors, op.getResult().getType());

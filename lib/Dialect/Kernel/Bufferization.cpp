@@ -1,7 +1,7 @@
 //===- Bufferization.cpp - how kernel ops and groups become buffers -----------------------------------------------===//
 //
 // Groups are bufferized as regions, before they are outlined, so that destinations are shared across groups without
-// copies. An op overwrites its destination and never reads it.
+// copies. An op overwrites its destination; what it may read there is, as an extra, the element that it is about to write.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
@@ -23,6 +23,18 @@ MemRefType bufferType(Type tensor) {
 template <typename Op> struct KernelModel : DstBufferizableOpInterfaceExternalModel<KernelModel<Op>, Op> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const AnalysisState &) const {
     return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
+  }
+  /// An extra may be the destination: its element is read before that of the result is written in its place.
+  bool bufferizesToElementwiseAccess(Operation *op, const AnalysisState &, ArrayRef<OpOperand *> operands) const {
+    auto root = dyn_cast<RootOpInterface>(op);
+    return root && llvm::all_of(operands, [&](OpOperand *operand) {
+             return cast<DestinationStyleOpInterface>(op).isDpsInit(operand) || isExtraAtItsElement(root, *operand);
+           });
+  }
+  static bool isExtraAtItsElement(RootOpInterface root, OpOperand &operand) {
+    OperandRange extras = root.getExtras();
+    unsigned first = extras.getBeginOperandIndex(), number = operand.getOperandNumber();
+    return number >= first && number < first + extras.size() && root.getExtraMaps()[number - first].isIdentity();
   }
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter, const BufferizationOptions &options,
                           BufferizationState &state) const {

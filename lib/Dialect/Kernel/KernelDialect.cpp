@@ -48,8 +48,45 @@ LogicalResult WeightOp::verify() {
     return success();
   std::optional<Panels> panels = Panels::fromArray(*getPanels());
   auto type = cast<ShapedType>(getType());
-  if (!panels || !type.hasStaticShape() || type.getNumElements() != panels->elements() || !type.getElementType().isF32())
+  Type element = type.getElementType();
+  if (!panels || !type.hasStaticShape() || type.getNumElements() != panels->elements() ||
+      !(panels->isInt8() ? element.isSignlessInteger(8) : element.isF32()))
     return emitOpError("its panels do not fit its type");
+  return success();
+}
+
+/// Types of a matrix kernel: floats throughout, or bytes with panels of four of them.
+static LogicalResult verifyMatrix(Operation *op, ValueRange inputs, ValueRange outs, Region &epilogue, int64_t zeroPoint) {
+  if (inputs.size() != 2 || outs.size() != 1)
+    return op->emitOpError("has two inputs and one result");
+  auto a = cast<ShapedType>(inputs[0].getType()), b = cast<ShapedType>(inputs[1].getType());
+  if (a.getElementType().isF32())
+    return b.getElementType().isF32() && !zeroPoint ? success() : op->emitOpError("has a float and an integer operand");
+  bool isUnsigned = a.getElementType().isUnsignedInteger(8);
+  if (!(isUnsigned || a.getElementType().isSignlessInteger(8)) || !b.getElementType().isSignlessInteger(8) ||
+      b.getRank() < 4 || b.getShape().back() != Panels::together)
+    return op->emitOpError("its operands are neither floats nor 8-bit integers with panels of i8");
+  if (zeroPoint < (isUnsigned ? 0 : -128) || zeroPoint > (isUnsigned ? 255 : 127))
+    return op->emitOpError("its zero point is no value of its operand");
+  if (!epilogue.front().getArgument(0).getType().isSignlessInteger(32))
+    return op->emitOpError("its sum is an i32");
+  return success();
+}
+LogicalResult MatMulOp::verify() { return verifyMatrix(*this, getInputs(), getOuts(), getEpilogue(), 0); }
+LogicalResult ConvOp::verify() {
+  return verifyMatrix(*this, getInputs(), getOuts(), getEpilogue(), static_cast<int64_t>(getZeroPoint()));
+}
+
+LogicalResult RequantizeOp::verify() {
+  if (!isa_and_nonnull<RootOpInterface>((*this)->getParentOp()))
+    return emitOpError("stands outside of an epilogue");
+  if (getScale().getType().isF32() == static_cast<bool>(getShift()))
+    return emitOpError("takes an f32, or an i32 and a shift");
+  bool isUnsigned = getResult().getType().isUnsignedInteger();
+  auto low = static_cast<int64_t>(getLow()), high = static_cast<int64_t>(getHigh()),
+       zero = static_cast<int64_t>(getZeroPoint()), least = isUnsigned ? int64_t(0) : int64_t(-128), most = least + 255;
+  if (low < least || high > most || low > high || zero < least || zero > most)
+    return emitOpError("its bounds or zero point are no values of its result");
   return success();
 }
 
@@ -108,10 +145,18 @@ LogicalResult verifyRoot(Operation *op) {
     return op->emitOpError("has no epilogue that ends in kernel.result");
   if (root.getOuts().size() != 1)
     return op->emitOpError("writes one result");
+  for (Operation &inner : region.front().without_terminator())
+    if (!isa<ScalarOp, RequantizeOp>(inner))
+      return op->emitOpError("its epilogue holds other ops than kernel.scalar and kernel.requantize");
   SmallVector<AffineMap> maps = root.getExtraMaps();
   if (maps.size() != root.getExtras().size() || region.front().getNumArguments() != maps.size() + 1)
     return op->emitOpError("epilogue, extras and maps do not match");
   auto out = cast<ShapedType>(root.getOuts().front().getType());
+  if (cast<ResultOp>(region.front().back()).getValue().getType() != out.getElementType())
+    return op->emitOpError("its epilogue ends in another type than that of its result");
+  for (auto [argument, extra] : llvm::zip(region.front().getArguments().drop_front(), root.getExtras()))
+    if (argument.getType() != cast<ShapedType>(extra.getType()).getElementType())
+      return op->emitOpError("the types of extras and epilogue do not match");
   for (auto [map, extra] : llvm::zip(maps, root.getExtras()))
     if (map.getNumDims() != out.getRank() || map.getNumResults() != cast<ShapedType>(extra.getType()).getRank())
       return op->emitOpError("a map does not fit its extra");

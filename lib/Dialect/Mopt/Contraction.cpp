@@ -36,8 +36,17 @@ LogicalResult MatMulIntegerOp::inferTypes(ShapeContext &context, SmallVectorImpl
   return inferMatmul(rule, 0, 1, IntegerType::get(context.getContext(), 32), types);
 }
 
+/// Requantization in integers takes and gives integers.
+static LogicalResult checkRequantize(Rule &rule, StringRef mode) {
+  if (mode == "float" || (isa_and_nonnull<IntegerType>(rule.element(0)) && isa_and_nonnull<IntegerType>(rule.element(7))))
+    return success();
+  return rule.fail("MOPT-S011", "requantize is fixed, which takes 8-bit integers");
+}
+
 LogicalResult QLinearMatMulOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> &types) {
   Rule rule(*this, context);
+  if (failed(checkRequantize(rule, getRequantize())))
+    return failure();
   return inferMatmul(rule, 0, 3, rule.element(7), types);
 }
 
@@ -117,6 +126,8 @@ LogicalResult ConvIntegerOp::inferTypes(ShapeContext &context, SmallVectorImpl<T
 
 LogicalResult QLinearConvOp::inferTypes(ShapeContext &context, SmallVectorImpl<Type> &types) {
   Rule rule(*this, context);
+  if (failed(checkRequantize(rule, getRequantize())))
+    return failure();
   return inferConv(rule, 0, 3, 8, getGroup(), getChannelsLast(), windowOf(*this), rule.element(7), types);
 }
 

@@ -6,6 +6,7 @@
 #include "mopt/Dialect/Mopt/OpTable.h"
 #include "mopt/Dialect/Mopt/Reduction.h"
 #include "mopt/Transforms/Grouping/Grouping.h"
+#include "mopt/Transforms/Grouping/Quantized.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mopt {
@@ -35,8 +36,8 @@ std::string whyNotMatrix(Value b) {
   return "";
 }
 
-std::string whyNot(MatMulOp op) {
-  SmallVector<DimExpr> a = dimsOf(op.getA()), b = dimsOf(op.getB()), y = dimsOf(op.getY());
+std::string whyNotMatMul(Value left, Value right, Value result) {
+  SmallVector<DimExpr> a = dimsOf(left), b = dimsOf(right), y = dimsOf(result);
   if (a.size() < 2 || b.size() < 2)
     return "an operand is a vector, not a matrix";
   if (!a.back() || a.back() != b[b.size() - 2])
@@ -44,8 +45,9 @@ std::string whyNot(MatMulOp op) {
   if (!batchFits(ArrayRef(a).drop_back(2), ArrayRef(y).drop_back(2)) ||
       !batchFits(ArrayRef(b).drop_back(2), ArrayRef(y).drop_back(2)))
     return "whether its batch axes broadcast is known only when the model runs";
-  return whyNotMatrix(op.getB());
+  return whyNotMatrix(right);
 }
+std::string whyNot(MatMulOp op) { return whyNotMatMul(op.getA(), op.getB(), op.getY()); }
 
 std::string whyNot(GemmOp op) {
   SmallVector<DimExpr> a = dimsOf(op.getA()), b = dimsOf(op.getB()), y = dimsOf(op.getY());
@@ -62,28 +64,34 @@ std::string whyNot(GemmOp op) {
   return whyNotMatrix(op.getB());
 }
 
-std::string whyNot(ConvOp op) {
+/// conv, conv_integer and qlinear_conv.
+std::string whyNotConv(Operation *op, Value weights) {
   if (!isChannelsLast(op))
     return "its channels are not the last axis";
-  if (!isConstant(op.getW()) || !tensorOf(op.getW()).getNumElements())
+  if (!isConstant(weights) || !tensorOf(weights).getNumElements())
     return "its weights are not constant";
-  ArrayRef<int64_t> w = tensorOf(op.getW()).getShape();
-  RankedTensorType x = tensorOf(op.getX()), y = tensorOf(op.getY());
-  int64_t group = op.getGroup();
+  ArrayRef<int64_t> w = tensorOf(weights).getShape();
+  RankedTensorType x = tensorOf(op->getOperand(0)), y = tensorOf(op->getResult(0));
+  int64_t group = attrInt(op, "group");
   if (x.getRank() < 3 || w[1] * group != x.getDimSize(x.getRank() - 1) || y.getDimSize(y.getRank() - 1) != w[0] ||
       w[0] % group)
     return "its number of channels is known only when the model runs";
   // One channel in and out: depthwise. Narrow groups of other kinds would fill a panel with zeros.
   bool depthwise = w[1] == 1 && w[0] == group;
+  if (group != 1 && depthwise && !isa<ConvOp>(op))
+    return "the kernel for one channel in and out is for f32 only";
   if (group != 1 && !depthwise && (w[1] < 4 || w[0] / group < 4))
     return "its groups are narrow: " + std::to_string(w[1]) + " channels in, " + std::to_string(w[0] / group) + " out";
   if (!leadingPads(op))
     return "auto_pad with a stride, over a size that is known only when the model runs";
-  if (!isAbsent(op.getB()) && !isFloat(op.getB()))
-    return "its bias is not f32";
-  if (llvm::is_contained(dimsOf(op.getY()), DimExpr()))
+  if (llvm::is_contained(dimsOf(op->getResult(0)), DimExpr()))
     return "a size of its result has no name";
   return "";
+}
+std::string whyNot(ConvOp op) {
+  if (!isAbsent(op.getB()) && !isFloat(op.getB()))
+    return "its bias is not f32";
+  return whyNotConv(op, op.getW());
 }
 
 std::string whyNot(ConvTransposeOp op) {
@@ -113,8 +121,7 @@ std::string whyNot(ConvTransposeOp op) {
 
 } // namespace
 
-std::optional<SmallVector<int64_t>> leadingPads(Operation *operation) {
-  auto op = cast<ConvOp>(operation);
+template <class Op> static std::optional<SmallVector<int64_t>> leadingPadsOf(Op op) {
   ArrayRef<int64_t> kernel = tensorOf(op.getW()).getShape().drop_front(2);
   size_t axes = kernel.size();
   SmallVector<int64_t> pads(axes, 0);
@@ -141,6 +148,10 @@ std::optional<SmallVector<int64_t>> leadingPads(Operation *operation) {
     pads[d] = op.getAutoPad() == "SAME_UPPER" ? total / 2 : total - total / 2;
   }
   return pads;
+}
+std::optional<SmallVector<int64_t>> leadingPads(Operation *operation) {
+  return llvm::TypeSwitch<Operation *, std::optional<SmallVector<int64_t>>>(operation)
+      .Case<ConvOp, ConvIntegerOp, QLinearConvOp>([](auto op) { return leadingPadsOf(op); });
 }
 
 SmallVector<int64_t> transposeOrder(Operation *operation) {
@@ -256,6 +267,12 @@ std::string whyNoKernel(Operation *root) {
     return "whether its operands broadcast is known only when the model runs";
   if (isMove(root) || (isa<ResizeOp>(root) && movesOf(root)))
     return movesOf(root) ? "" : "what it moves is known only when the model runs, or its mode has no kernel";
+  if (std::optional<QuantizedOperands> op = quantizedOperands(root)) {
+    std::string why = whyNotQuantized(root);
+    return !why.empty() ? why
+           : op->conv   ? whyNotConv(root, op->weights)
+                        : whyNotMatMul(op->a, op->weights, root->getResult(0));
+  }
   if (!isContraction(root) && !isRowOp(root) && !isa<MaxPoolOp, AveragePoolOp, ResizeOp>(root))
     return ("no kernel is generated for " + root->getName().stripDialect()).str();
   if (!isFloat(root->getResult(0)) || !isFloat(root->getOperand(0)) ||

@@ -84,6 +84,20 @@ def Kernel_ScalarOp : Kernel_Op<"scalar", [Pure]> {
   let assemblyFormat = "$op $attrs `(` $operands `)` attr-dict `:` functional-type($operands, $result)";
 }
 
+def Kernel_RequantizeOp : Kernel_Op<"requantize", [Pure]> {
+  let summary = "The i32 sum of an integer kernel to an 8-bit integer; stands in epilogues";
+  let description = [{
+    `scale` f32, no shift (ONNX): clamp(f32(sum) * scale, low - zero_point, high - zero_point), rounded with halves to even, plus
+    zero_point. `scale` and `shift` i32 (TOSA, one rounding): (i64(sum) * scale + 2^(shift - 1)) >> shift, plus zero_point,
+    clamped to [low, high] in 64 bits; scale in [2^30, 2^31), 2 <= shift <= 62. `low` is raised to zero_point by a ReLU.
+  }];
+  let arguments = (ins I32:$sum, AnyTypeOf<[F32, I32]>:$scale, Optional<I32>:$shift, I64Attr:$zero_point, I64Attr:$low,
+                       I64Attr:$high);
+  let results = (outs AnyTypeOf<[I8, UI8]>:$result);
+  let assemblyFormat = "$sum `by` $scale (`shift` $shift^)? attr-dict `:` type($scale) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Ops with kernels of their own
 //===----------------------------------------------------------------------===//
@@ -116,22 +130,30 @@ class Kernel_RootOp<string mnemonic, dag attributes = (ins)>
     }
   }];
 }
+/// f32 throughout, or integers: a of i8 or ui8, panels of i8; the sum is then an i32, exact but modulo 2^32, and the
+/// destination whatever the epilogue makes of it.
 def Kernel_MatMulOp : Kernel_RootOp<"matmul", (ins OptionalAttr<DenseI64ArrayAttr>:$a_order,
                                                   OptionalAttr<DenseI64ArrayAttr>:$y_order)> {
   let summary = "y[...b,m,n] = sum over k of a[...b,m,k] * B[...b,k,n]";
   let description = [{
-    B comes in panels: [...b, ceil(n/16), k, 16]. Batch axes broadcast from the right. One accumulator for each element, k
-    ascending. With `a_order`, axis i of a is axis a_order[i] of its tensor; with `y_order`, axis i of y is axis y_order[i] of
-    the tensor that is written. The last axis stays the last. Maps of extras are over y before that.
+    B comes in panels: [...b, ceil(n/16), k, 16], or of integers [...b, ceil(n/W), ceil(k/4), W, 4] (Panels.h). Batch axes
+    broadcast from the right. One accumulator for each element, k ascending. With `a_order`, axis i of a is axis a_order[i] of
+    its tensor; with `y_order`, axis i of y is axis y_order[i] of the tensor that is written. The last axis stays the last.
+    Maps of extras are over y before that. Integers: a has no zero point here, it is part of the bias.
   }];
+  let hasVerifier = 1;
 }
 def Kernel_ConvOp : Kernel_RootOp<"conv", (ins DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
-                                              DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$pads, I64Attr:$group)> {
+                                              DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$pads, I64Attr:$group,
+                                              DefaultValuedAttr<I64Attr, "0">:$zero_point)> {
   let summary = "Convolution of x[n,s...,c] to y[n,s'...,o]";
   let description = [{
-    Weights come in panels: [g, ceil(o/g/16), taps * c/g, 16], taps in row-major order. `pads` are those before the first
-    element of each axis. One accumulator for each element: taps ascending, then channels; a tap outside of x adds zeros.
+    Weights come in panels: [g, ceil(o/g/16), taps * c/g, 16], or of integers [g, ceil(o/g/W), taps * ceil(c/g/4), W, 4],
+    taps in row-major order. `pads` are those before the first element of each axis. One accumulator for each element: taps
+    ascending, then channels. Types as in kernel.matmul. A tap outside of x reads `zero_point`, which is 0 for floats: the
+    zero point of x is part of the bias, as if every tap were inside.
   }];
+  let hasVerifier = 1;
 }
 def Kernel_DepthwiseOp : Kernel_RootOp<"depthwise", (ins DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
                                                         DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$pads)> {

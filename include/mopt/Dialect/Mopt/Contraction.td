@@ -58,12 +58,14 @@ def Mopt_ConvIntegerOp : Mopt_Contraction<"conv_integer"> {
   let arguments = !con((ins T_Num:$x, T_Num:$w, O_Num:$x_zero_point, O_Num:$w_zero_point), ConvAttributes);
   let results = (outs T_Num:$y);
 }
+/// How sums become quantized integers (docs/rationale/requantize.md). Passes set it; ONNX has `float` alone.
+def Requantize : Choice<["float", "fixed"]>;
 def Mopt_QLinearMatMulOp : Mopt_Contraction<"qlinear_matmul"> {
   let onnx = [Onnx<"QLinearMatMul", 10>];
   let index = "a[...b,m,k] b[...b,k,n] -> y[...b,m,n]";
   let units = Rows;
   let arguments = (ins T_Any:$a, T_Float:$a_scale, T_Any:$a_zero_point, T_Any:$b, T_Float:$b_scale, T_Any:$b_zero_point,
-                       T_Float:$y_scale, T_Any:$y_zero_point);
+                       T_Float:$y_scale, T_Any:$y_zero_point, Requantize:$requantize);
   let results = (outs T_Any:$y);
 }
 def Mopt_QLinearConvOp : Mopt_Contraction<"qlinear_conv"> {
@@ -71,7 +73,7 @@ def Mopt_QLinearConvOp : Mopt_Contraction<"qlinear_conv"> {
   let index = "x[n,c,s...] w[o,c/g,k...] b[o]? -> y[n,o,s'...]";
   let units = Planes;
   let arguments = !con((ins T_Any:$x, T_Float:$x_scale, T_Any:$x_zero_point, T_Any:$w, T_Float:$w_scale, T_Any:$w_zero_point,
-                            T_Float:$y_scale, T_Any:$y_zero_point, Opt<Mopt_Tensor<I32>>:$b), ConvAttributes);
+                            T_Float:$y_scale, T_Any:$y_zero_point, Opt<Mopt_Tensor<I32>>:$b), ConvAttributes, (ins Requantize:$requantize));
   let results = (outs T_Any:$y);
 }
 def Mopt_EinsumOp : Mopt_Contraction<"einsum"> {
