@@ -88,6 +88,9 @@ void initializeTargets() {
   });
 }
 
+/// The GPUs there is code for: all that Vulkan 1.1 can drive.
+constexpr StringLiteral vulkanTriple = "spirv-unknown-vulkan1.1";
+
 const Machine *findMachine(const Triple &triple) {
   bool abi = triple.getEnvironment() == Triple::UnknownEnvironment || triple.getEnvironment() == Triple::GNU ||
              triple.getEnvironment() == Triple::Musl; // not x32, not ILP32
@@ -148,12 +151,23 @@ std::optional<TargetSpec> TargetSpec::resolve(StringRef tripleName, StringRef cp
   Triple triple(tripleName.empty() ? host.str() : Triple::normalize(tripleName));
   if (triple.getArch() == Triple::hexagon && triple.getOS() == Triple::UnknownOS)
     return resolveHexagon(cpuName, reason);
+  if (triple.str() == Triple::normalize(vulkanTriple)) {
+    if (!cpuName.empty()) {
+      reason = "'" + vulkanTriple.str() + "' takes no --cpu, found '" + cpuName.str() + "'; leave it out";
+      return std::nullopt;
+    }
+    TargetSpec spec;
+    spec.kind = TargetClass::vulkan;
+    spec.triple = vulkanTriple.str();
+    return spec;
+  }
   const Machine *machine = findMachine(triple);
   if (!machine) {
     reason = "cannot compile for '" + (tripleName.empty() ? host.str() : tripleName.str()) + "'; possible are";
     for (const Machine &m : machines)
       reason += std::string(&m == machines ? " " : ", ") + m.triple;
     reason += std::string(", ") + hexagonTriple;
+    reason += ", " + vulkanTriple.str();
     return std::nullopt;
   }
   bool isHost = host.getArch() == triple.getArch() && host.getOS() == triple.getOS();

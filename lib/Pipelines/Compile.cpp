@@ -47,6 +47,11 @@ public:
     std::optional<TargetSpec> target = TargetSpec::resolve(options.triple, options.cpu, reason);
     if (!target)
       return refuse("MOPT-C012: " + reason);
+    if (target->kind == TargetClass::vulkan && !llvm::is_contained({"so", "mlir", "plan"}, options.emit))
+      return refuse("MOPT-C011: cannot emit '" + options.emit + "' for " + target->triple +
+                    "; possible are so (the folder with shaders, weights and plan) and mlir");
+    if (target->kind == TargetClass::vulkan && options.descriptor >= 0 && options.emit == "so")
+      return refuse("MOPT-C011: code for " + target->triple + " is a folder, which cannot be written to an open file");
     report.triple = target->triple;
     report.cpu = target->cpu;
     auto functions = module.getOps<func::FuncOp>();
@@ -79,7 +84,7 @@ public:
     }
     if (*last < phases().size())
       return CompileStatus::ok; // the caller writes the module: its weights are the importer's business
-    return generate(*target);
+    return target->kind == TargetClass::vulkan ? generateGpu(*target) : generate(*target);
   }
 
 private:
@@ -126,7 +131,8 @@ private:
     bool refused = false;
     if (failed(isHvx ? buildHvxPlan(module, plan, code, refused) : buildPlan(module, schedule, variants, plan, code)))
       return refused ? CompileStatus::badInput : CompileStatus::internalFault;
-    explain(plan, schedule);
+    explain(plan,
+            [&](const PlanStep &step) { return estimateNs(schedule, step.assumedMacs, step.assumedBytes, step.generated); });
     if (options.emit == "plan")
       return CompileStatus::ok;
     PassManager pm(module.getContext());
@@ -172,6 +178,41 @@ private:
     return CompileStatus::ok;
   }
 
+  /// Shaders: what a group lacks for GPUs is the model's, not a fault of ours.
+  CompileStatus generateGpu(const TargetSpec &target) {
+    Plan plan;
+    GpuModule shaders;
+    OwningOpRef<ModuleOp> code;
+    const GpuSchedule &schedule = vulkanSchedule();
+    if (failed(buildGpuPlan(module, schedule, plan, code, shaders)))
+      return CompileStatus::badInput;
+    explain(plan, [&](const PlanStep &step) {
+      return std::max(step.assumedMacs / schedule.macsPerNs, step.assumedBytes / schedule.bytesPerNs) + 1;
+    });
+    if (options.emit == "plan")
+      return CompileStatus::ok;
+    describe(plan);
+    if (options.emit == "mlir") {
+      finish("gpu");
+      return writeText(*code);
+    }
+    if (failed(serializeSpirv(*code, shaders)))
+      return CompileStatus::internalFault;
+    finish("gpu");
+    PackageOptions package;
+    package.options = options.recorded;
+    package.copied = options.copied;
+    PackageStats stats;
+    package.beforeCommit = [&](std::string &why) {
+      note(stats);
+      return !options.beforeCommit || options.beforeCommit(report, why);
+    };
+    std::string error;
+    if (!packageGpuFolder(shaders, plan, target, options.output, package, error, &stats))
+      return StringRef(error).starts_with("MOPT-P1") ? fault(error) : refuse(error);
+    return CompileStatus::ok;
+  }
+
   void note(const PackageStats &stats) {
     report.functions = stats.object.functions;
     report.codeBytes = stats.codeBytes;
@@ -185,13 +226,11 @@ private:
     finish("package");
   }
 
-  void explain(const Plan &plan, const Schedule &schedule) {
+  void explain(const Plan &plan, llvm::function_ref<double(const PlanStep &)> estimate) {
     double total = 0;
     for (const PlanStep &from : plan.steps) {
-      CompileReport::Step step{from.name,         from.root,
-                               from.nodes,        from.generated,
-                               from.why,          from.assumedMacs,
-                               from.assumedBytes, estimateNs(schedule, from.assumedMacs, from.assumedBytes, from.generated)};
+      CompileReport::Step step{from.name, from.root,        from.nodes,        from.generated,
+                               from.why,  from.assumedMacs, from.assumedBytes, estimate(from)};
       total += step.share;
       report.plan.push_back(std::move(step));
     }

@@ -81,6 +81,16 @@ TEST(Target, NamesAreTheRuntimes) {
   }
 }
 
+TEST(Target, Vulkan) {
+  TargetSpec vulkan = resolve("spirv-unknown-vulkan1.1", "");
+  EXPECT_EQ(vulkan.kind, TargetClass::vulkan);
+  EXPECT_EQ(vulkan.triple, "spirv-unknown-vulkan1.1");
+  EXPECT_EQ(resolve("x86_64-unknown-linux-gnu", "").kind, TargetClass::cpu);
+  EXPECT_NE(refusal("spirv-unknown-vulkan1.1", "native").find("no --cpu"), std::string::npos);
+  for (const char *triple : {"spirv-unknown-vulkan1.3", "spirv64-unknown-unknown", "spirv-unknown-unknown"})
+    EXPECT_NE(refusal(triple, "").find("spirv-unknown-vulkan1.1"), std::string::npos) << triple;
+}
+
 TEST(Target, Refusals) {
   EXPECT_NE(refusal("riscv64-linux-gnu", "").find("aarch64-unknown-linux-gnu"), std::string::npos);
   for (const char *triple : {"x86_64-pc-windows-msvc", "x86_64-apple-darwin", "x86_64-linux-gnux32", "aarch64_be-linux-gnu",

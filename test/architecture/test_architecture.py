@@ -39,7 +39,7 @@ MAY_INCLUDE = {
     },
 }
 # Contracts between halves: plain data, no code. The planner is the one C file that compiler and runtime share.
-CONTRACTS = {"Runtime/mopt_abi.h", "Runtime/planner.h", "Package/Plan.h"}
+CONTRACTS = {"Runtime/mopt_abi.h", "Runtime/planner.h", "Package/Plan.h", "Package/GpuModule.h"}
 
 
 @cache

@@ -126,11 +126,12 @@ void addCompile(CLI::App &app, int &status) {
   CLI::App *command = app.add_subcommand("compile", "ONNX model or mopt module to a native artifact");
   command->add_option("model", options->input, "ONNX model, or mopt module of any phase")->required();
   command
-      ->add_option("-o,--output", options->compile.output,
-                   "what to write, for example M.so; a phase before llvm also writes M.weights beside M.mlir")
+      ->add_option(
+          "-o,--output", options->compile.output,
+          "what to write, for example M.so; a phase before llvm also writes M.weights beside M.mlir; for a GPU a folder")
       ->required();
   command->add_option("--triple", options->compile.triple,
-                      "machine to compile for; default: this one; example aarch64-linux-gnu");
+                      "machine to compile for; default: this one; examples aarch64-linux-gnu, spirv-unknown-vulkan1.1");
   command->add_option("--cpu", options->compile.cpu, "native, x86-64-v2, x86-64-v3, x86-64-v4 or an LLVM CPU name");
   command
       ->add_option("--to", options->compile.toPhase,

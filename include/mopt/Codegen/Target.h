@@ -11,20 +11,21 @@ namespace mopt {
 
 /// Targets that code is generated for in the same way.
 enum class TargetClass {
-  cpu, // SIMD, shared objects
-  hvx  // Hexagon with HVX: relocatable objects that hold their weights
+  cpu,    // SIMD, shared objects
+  vulkan, // GPUs: compute shaders in a folder
+  hvx     // Hexagon with HVX: relocatable objects that hold their weights
 };
 
-/// A CPU to compile for, resolved from --triple and --cpu. `cpu` may be "native", an x86-64 level or an LLVM CPU name.
+/// What to compile for, resolved from --triple and --cpu. `cpu` may be "native", an x86-64 level or an LLVM CPU name.
 struct TargetSpec {
-  std::string triple; // normalized, "x86_64-unknown-linux-gnu"
-  std::string cpu;    // LLVM name of the instruction set: only what cpuBits can name, so that the loader's check is complete
+  TargetClass kind = TargetClass::cpu; // of a GPU only the triple is set
+  std::string triple;                  // normalized, "x86_64-unknown-linux-gnu"
+  std::string cpu; // LLVM name of the instruction set: only what cpuBits can name, so that the loader's check is complete
   std::string features; // LLVM features, "+avx2,+fma"
   uint64_t cpuBits = 0; // mopt_cpu bits the artifact needs
   uint16_t machine = 0; // ELF e_machine
   unsigned vectorBits = 128;
   unsigned pageBytes = 4096; // alignment of segments; 64 KiB on AArch64, where kernels with such pages exist
-  TargetClass kind = TargetClass::cpu;
   unsigned pointerBits = 64;
   std::string tune; // LLVM name of the CPU to schedule for
 

@@ -10,8 +10,10 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "mopt/Conversion/GpuSchedule.h"
 #include "mopt/Conversion/Schedule.h"
 #include "mopt/Dialect/Kernel/Kernel.h"
+#include "mopt/Package/GpuModule.h"
 #include "mopt/Package/Plan.h"
 
 namespace mopt {
@@ -33,6 +35,12 @@ LogicalResult buildPlan(ModuleOp module, const Schedule &schedule, ArrayRef<Sche
 
 /// The same for Hexagon with HVX. `refused`: the failure is about what the model asks for.
 LogicalResult buildHvxPlan(ModuleOp module, Plan &plan, OwningOpRef<ModuleOp> &code, bool &refused);
+/// The same for a GPU: functions of a gpu.module, and what `shaders` says of each. All sizes must be numbers. `code` can be
+/// printed; serializeSpirv then makes SPIR-V of it.
+LogicalResult buildGpuPlan(ModuleOp module, const GpuSchedule &schedule, Plan &plan, OwningOpRef<ModuleOp> &code,
+                           GpuModule &shaders);
+/// Fills in the SPIR-V; `code` then holds the functions in that dialect.
+LogicalResult serializeSpirv(ModuleOp code, GpuModule &shaders);
 
 } // namespace mopt
 #endif

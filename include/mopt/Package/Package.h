@@ -2,6 +2,7 @@
 //
 // Errors begin with a code. MOPT-P0nn: the file system or the request is at fault. MOPT-P1nn: a fault of the compiler.
 //   P001 folder missing or not writable   P002 disk full   P003 the output is not a regular file   P004 writing failed
+//   P005 the output is a folder with other files
 //   P100-P105 code generation (Object.h)  P110 the plan and the module disagree  P111 link failed  P112 wrong ELF
 //
 //===--------------------------------------------------------------------------------------------------------------===//
@@ -9,6 +10,7 @@
 #define MOPT_PACKAGE_PACKAGE_H
 
 #include "mopt/Codegen/Object.h"
+#include "mopt/Package/GpuModule.h"
 #include "mopt/Package/Plan.h"
 #include "llvm/Support/JSON.h"
 #include <functional>
@@ -51,6 +53,11 @@ bool packageSharedObject(llvm::Module &module, const Plan &plan, const TargetSpe
 /// have no shared objects of ours (TargetClass::hvx) hold their weights.
 bool packageText(llvm::Module &module, const Plan &plan, const TargetSpec &target, EmitKind kind, llvm::StringRef path,
                  const PackageOptions &options, std::string &error, PackageStats *stats = nullptr);
+
+/// For GPUs: a folder with the shaders, the weights and the plan as JSON (docs/targets.md), whole or not at all. An old folder
+/// of that kind is replaced.
+bool packageGpuFolder(const GpuModule &shaders, const Plan &plan, const TargetSpec &target, llvm::StringRef path,
+                      const PackageOptions &options, std::string &error, PackageStats *stats = nullptr);
 
 // ---- The parts, for tests and other packagings ----
 

@@ -37,7 +37,7 @@ struct CompileOptions {
   std::string cpu;              // empty: native here, a baseline elsewhere; see TargetSpec
   std::string requantize;       // float or fixed; empty: as the module says, which is float for ONNX, and fixed on NPUs
   std::string toPhase = "llvm"; // stop after this phase
-  /// so, obj, llvm, asm, mlir (step functions), plan (nothing: for the report); nothing is written before phase llvm.
+  /// so (for a GPU: the folder with its shaders), obj, llvm, asm, mlir (step functions), plan (nothing: for the report); nothing is written before phase llvm.
   std::string emit = "so";
   /// Register tiles, {rows, panels of 16 columns}: each adds a variant "tile_RxP" to the steps that have tiles. Rows are 1 to
   /// 8, panels 1 to 4.

@@ -94,9 +94,7 @@ void Code::storePointer(Value pointer, Value address) { LLVM::StoreOp::create(bu
 Value Code::loadScalar(Value pointer, Type element) {
   return LLVM::LoadOp::create(builder, loc, element, pointer, element.getIntOrFloatBitWidth() / 8);
 }
-void Code::prefetch(Value pointer) {
-  LLVM::Prefetch::create(builder, loc, pointer, /*rw=*/0, /*hint=*/2, /*cache=*/1);
-}
+void Code::prefetch(Value pointer) { LLVM::Prefetch::create(builder, loc, pointer, /*rw=*/0, /*hint=*/2, /*cache=*/1); }
 void Code::storeScalar(Value value, Value pointer) { LLVM::StoreOp::create(builder, loc, value, pointer, 4); }
 Value Code::load(Value pointer) { return LLVM::LoadOp::create(builder, loc, vector(), pointer, 4); }
 Value Code::load(Value pointer, Value mask) { return load(pointer, mask, f32()); }

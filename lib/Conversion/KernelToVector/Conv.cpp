@@ -20,56 +20,28 @@ public:
   Conv(kernel::ConvOp op, PlanView &plan, const Schedule &schedule) : TileNest(op, plan, schedule), conv(op) {
     xDims = plan.view(op.getInputs()[0]).dims;
     yDims = plan.view(op.getOuts()[0]).dims;
-    unsigned rank = yDims.size();
+    take(matrixShape(op, plan));
     group = op.getGroup();
     channels = *xDims.back().asConstant();
-    int64_t outputs = *yDims.back().asConstant();
-    int64_t run = 1;
+    int64_t run = 1, taps = 1;
     // In panels of bytes each tap begins with a group of four.
     bool adjacent = !arithmetic.bytes || channels % 4 == 0;
     if (group == 1 && adjacent && op.getDilations().back() == 1 && op.getKernel().back() * channels * aBytes() <= maxRun)
       run = op.getKernel().back();
     merged = run > 1;
-    k = constant(channels / group * run);
-    n = constant(outputs / group);
-    m = DimExpr::product(ArrayRef(yDims).drop_front().drop_back(), context);
-    int64_t taps = 1;
     for (int64_t size : op.getKernel())
       taps *= size;
     panelStep = panelRows(constant(channels / group)) * (taps * Code::width);
+    b.batchStrides[1] = n.ceilDiv(Code::width) * panelStep;
     taps /= run;
+    k = constant(channels / group * run); // of one entry of the table
     stripBytes = merged ? channels * run * aBytes() : 0;
-    batch = {yDims.front(), constant(group)};
-    SmallVector<DimExpr> xStrides = rowMajorStrides(xDims, context), yStrides = rowMajorStrides(yDims, context);
-    a = {op.getInputs()[0], {xStrides.front(), k}, constant(0), true};
-    b = {op.getInputs()[1],
-         {constant(0), constant((outputs / group + Code::width - 1) / Code::width) * panelStep},
-         constant(0),
-         true};
-    y = {op.getOuts()[0], {yStrides.front(), constant(0)}, constant(outputs), true};
-    for (auto [memref, map] : llvm::zip_equal(op.getExtras(), op.getExtraMaps())) {
-      // Full, or the same for all pixels: groups are formed so.
-      SmallVector<DimExpr> strides = rowMajorStrides(plan.view(memref).dims, context);
-      Operand extra{memref, {constant(0), constant(0)}, constant(0), map.isFunctionOfDim(rank - 1)};
-      for (auto [i, result] : llvm::enumerate(map.getResults()))
-        if (auto dim = dyn_cast<AffineDimExpr>(result)) {
-          if (dim.getPosition() == 0)
-            extra.batchStrides[0] = strides[i];
-          else if (dim.getPosition() + 1 < rank)
-            extra.rowStride = constant(extra.columns ? outputs : 1);
-        }
-      extras.push_back(extra);
-    }
     llvm::append_range(sizes, xDims);
     llvm::append_range(sizes, yDims);
     finish(RowAccess::table, taps);
   }
 
 protected:
-  Value columnOffset(Code &code, ValueRange position) override {
-    return group == 1 ? Value() : code.mul(position[1], code.i64(*n.asConstant()));
-  }
-
   void start(KernelBody &body, Code &code) override {
     if (merged)
       strips = code.stack(body.function, blockTiles * TileNest::taps * tableRows * stripBytes);
@@ -83,7 +55,7 @@ protected:
     Value x = body.base(plan.view(conv.getInputs()[0]).base);
     x = xAt(code, x, code.mul(position[0], body.size(a.batchStrides[0])));
     if (group != 1)
-      x = xAt(code, x, code.mul(position[1], body.size(k)));
+      x = xAt(code, x, code.mul(position[1], body.size(a.batchStrides[1])));
     Value zeros = arithmetic.bytes ? body.bytes(static_cast<int64_t>(conv.getZeroPoint()), *k.asConstant())
                                    : body.zeros(*k.asConstant());
     SmallVector<Value> steps(axes); // elements from one element of an axis of x to the next

@@ -1,25 +1,37 @@
-//===- Lanes.cpp - expressions over 16 lanes -----------------------------------------------------------------------===//
+//===- Lanes.cpp - expressions over 16 lanes, or one ---------------------------------------------------------------===//
 #include "Lanes.h"
 
 namespace mopt {
 
-Lanes::Lanes(Code &code, bool wide) : code(code) {
+Lanes::Lanes(Code &code, Of of) : code(code) {
   OpBuilder &b = code.builder;
-  floatType = VectorType::get({Code::width}, wide ? Type(b.getF64Type()) : Type(b.getF32Type()));
-  intType = VectorType::get({Code::width}, b.getIntegerType(wide ? 64 : 32));
+  floatType = of == Of::doubles ? Type(b.getF64Type()) : Type(b.getF32Type());
+  intType = b.getIntegerType(of == Of::doubles ? 64 : 32);
+  if (of != Of::oneFloat) {
+    floatType = VectorType::get({Code::width}, floatType);
+    intType = VectorType::get({Code::width}, intType);
+  }
+}
+
+/// A constant of `type` with this element everywhere.
+static TypedAttr everywhere(Type type, Attribute element) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? cast<TypedAttr>(Attribute(DenseElementsAttr::get(vector, element))) : cast<TypedAttr>(element);
 }
 
 Value Lanes::c(double value) {
   APFloat number(value);
   bool inexact;
-  if (floatType.getElementType().isF32())
+  Type element = getElementTypeOrSelf(floatType);
+  if (element.isF32())
     number.convert(APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven, &inexact);
-  return create<arith::ConstantOp>(DenseElementsAttr::get(floatType, number));
+  return create<arith::ConstantOp>(everywhere(floatType, FloatAttr::get(element, number)));
 }
 
 Value Lanes::i(int64_t value) {
-  APInt number(intType.getElementTypeBitWidth(), value, /*isSigned=*/true, /*implicitTrunc=*/true);
-  return create<arith::ConstantOp>(DenseElementsAttr::get(intType, number));
+  Type element = getElementTypeOrSelf(intType);
+  APInt number(element.getIntOrFloatBitWidth(), value, /*isSigned=*/true, /*implicitTrunc=*/true);
+  return create<arith::ConstantOp>(everywhere(intType, IntegerAttr::get(element, number)));
 }
 
 Value Lanes::polynomial(Value x, ArrayRef<double> coefficients) {
@@ -30,7 +42,7 @@ Value Lanes::polynomial(Value x, ArrayRef<double> coefficients) {
 }
 
 Value Lanes::inverse(Value mask) {
-  return differ(mask, create<arith::ConstantOp>(DenseElementsAttr::get(cast<ShapedType>(mask.getType()), true)));
+  return differ(mask, create<arith::ConstantOp>(everywhere(mask.getType(), code.builder.getBoolAttr(true))));
 }
 
 Value Lanes::any(Value mask) {

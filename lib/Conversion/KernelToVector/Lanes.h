@@ -1,22 +1,25 @@
-//===- Lanes.h - expressions over 16 lanes -------------------------------------------------------------------------===//
+//===- Lanes.h - expressions over 16 lanes, or one -----------------------------------------------------------------===//
 //
-// The words that vector functions are written in. A Lanes is for floats or for doubles; masks are vectors of i1.
+// The words that elementwise functions are written in, so that each is written once: for 16 floats or doubles on CPUs, in ops
+// of LLVM, and for the one float of a GPU's thread, in ops of arith and math. Masks are (vectors of) i1.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #ifndef MOPT_LIB_CONVERSION_KERNELTOVECTOR_LANES_H
 #define MOPT_LIB_CONVERSION_KERNELTOVECTOR_LANES_H
 
 #include "Code.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 namespace mopt {
 
 class Lanes {
 public:
-  explicit Lanes(Code &code, bool wide = false);
+  enum class Of { floats, doubles, oneFloat };
+  explicit Lanes(Code &code, Of of = Of::floats);
   Code &code;
 
-  VectorType type() const { return floatType; }
-  VectorType integers() const { return intType; }
+  Type type() const { return floatType; }
+  Type integers() const { return intType; }
   Value c(double value);  // rounded to the type
   Value i(int64_t value); // integers as wide as the floats
 
@@ -24,15 +27,17 @@ public:
   Value sub(Value a, Value b) { return create<arith::SubFOp>(a, b); }
   Value mul(Value a, Value b) { return create<arith::MulFOp>(a, b); }
   Value div(Value a, Value b) { return create<arith::DivFOp>(a, b); }
-  Value fma(Value a, Value b, Value c) { return create<LLVM::FMulAddOp>(a, b, c); } // fused where the CPU can
+  Value fma(Value a, Value b, Value c) {
+    return create<LLVM::FMulAddOp, math::FmaOp>(a, b, c);
+  } // fused where the target can
   Value neg(Value a) { return create<arith::NegFOp>(a); }
-  Value abs(Value a) { return create<LLVM::FAbsOp>(a); }
-  Value sqrt(Value a) { return create<LLVM::SqrtOp>(a); }
-  Value floor(Value a) { return create<LLVM::FFloorOp>(a); }
-  Value ceil(Value a) { return create<LLVM::FCeilOp>(a); }
-  Value trunc(Value a) { return create<LLVM::FTruncOp>(a); }
-  Value round(Value a) { return create<LLVM::RoundEvenOp>(a); }
-  Value copySign(Value magnitude, Value sign) { return create<LLVM::CopySignOp>(magnitude, sign); }
+  Value abs(Value a) { return create<LLVM::FAbsOp, math::AbsFOp>(a); }
+  Value sqrt(Value a) { return create<LLVM::SqrtOp, math::SqrtOp>(a); }
+  Value floor(Value a) { return create<LLVM::FFloorOp, math::FloorOp>(a); }
+  Value ceil(Value a) { return create<LLVM::FCeilOp, math::CeilOp>(a); }
+  Value trunc(Value a) { return create<LLVM::FTruncOp, math::TruncOp>(a); }
+  Value round(Value a) { return create<LLVM::RoundEvenOp, math::RoundEvenOp>(a); }
+  Value copySign(Value magnitude, Value sign) { return create<LLVM::CopySignOp, math::CopySignOp>(magnitude, sign); }
   /// c[0] + c[1] x + ...; Horner.
   Value polynomial(Value x, ArrayRef<double> coefficients);
 
@@ -49,7 +54,7 @@ public:
   Value either(Value a, Value b) { return create<arith::OrIOp>(a, b); }
   Value differ(Value a, Value b) { return create<arith::XOrIOp>(a, b); }
   Value inverse(Value mask);
-  Value any(Value mask); // i1: whether a lane is set
+  Value any(Value mask); // of a vector; i1: whether a lane is set
 
   /// The larger or smaller of a constant, or another number that is not NaN, and x; NaN if x is. One instruction on x86.
   Value max(Value number, Value x) { return select(greater(number, x), number, x); }
@@ -70,10 +75,13 @@ private:
   template <class Op, class... Operands> Value create(Operands... operands) {
     return Op::create(code.builder, code.loc, operands...);
   }
+  template <class ForVectors, class ForOne, class... Operands> Value create(Operands... operands) {
+    return isa<VectorType>(floatType) ? create<ForVectors>(operands...) : create<ForOne>(operands...);
+  }
   Value compare(arith::CmpFPredicate predicate, Value a, Value b) {
     return arith::CmpFOp::create(code.builder, code.loc, predicate, a, b);
   }
-  VectorType floatType, intType;
+  Type floatType, intType;
 };
 
 // VectorExp.cpp

@@ -105,8 +105,8 @@ void MicroKernels::emit(LLVM::LLVMFuncOp function, TileShape shape) {
     SmallVector<Value> most = code.loop(code.i64(0), whole, code.i64(unroll), initial, [&](Value at, ValueRange carried) {
       SmallVector<Value> sums(carried);
       for (int64_t line = 0; line < aheadLines; ++line)
-        code.prefetch(code.at(ahead, code.add(code.mul(at, code.i64(aheadLines * Code::width / unroll)),
-                                              code.i64(line * Code::width))));
+        code.prefetch(code.at(
+            ahead, code.add(code.mul(at, code.i64(aheadLines * Code::width / unroll)), code.i64(line * Code::width))));
       for (int64_t u = 0; u < unroll; ++u)
         sums = step(code.add(at, code.i64(u)), sums);
       return sums;

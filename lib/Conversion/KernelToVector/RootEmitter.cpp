@@ -33,14 +33,4 @@ std::unique_ptr<RootEmitter> makeRootEmitter(Operation *op, PlanView &plan, cons
       .Default([](Operation *) { return nullptr; });
 }
 
-SmallVector<DimExpr> rowMajorStrides(ArrayRef<DimExpr> dims, MLIRContext *context) {
-  SmallVector<DimExpr> strides(dims.size());
-  DimExpr stride = DimExpr::constant(context, 1);
-  for (size_t d = dims.size(); d-- > 0;) {
-    strides[d] = stride;
-    stride = stride * dims[d];
-  }
-  return strides;
-}
-
 } // namespace mopt

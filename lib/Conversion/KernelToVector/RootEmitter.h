@@ -2,6 +2,7 @@
 #ifndef MOPT_LIB_CONVERSION_KERNELTOVECTOR_ROOTEMITTER_H
 #define MOPT_LIB_CONVERSION_KERNELTOVECTOR_ROOTEMITTER_H
 
+#include "../MatrixShape.h"
 #include "../ToLLVM/KernelBody.h"
 #include "mopt/Conversion/Schedule.h"
 
@@ -36,9 +37,6 @@ std::unique_ptr<RootEmitter> emitPool(kernel::PoolOp op, PlanView &plan, const S
 std::unique_ptr<RootEmitter> emitReduce(kernel::ReduceOp op, PlanView &plan, const Schedule &schedule);
 std::unique_ptr<RootEmitter> emitResize(kernel::ResizeOp op, PlanView &plan, const Schedule &schedule);
 std::unique_ptr<RootEmitter> emitSoftmax(kernel::SoftmaxOp op, PlanView &plan, const Schedule &schedule);
-
-/// Strides of a row-major tensor, in elements.
-SmallVector<DimExpr> rowMajorStrides(ArrayRef<DimExpr> dims, MLIRContext *context);
 
 } // namespace mopt
 #endif

@@ -110,12 +110,6 @@ void TileNest::unit(KernelBody &body, Code &code, Value index) {
   extraBases.clear();
   for (const Operand &extra : extras)
     extraBases.push_back(base(extra));
-  if (Value offset = columnOffset(code, position)) {
-    yBase = code.at(yBase, offset, arithmetic.resultBytes);
-    for (auto [pointer, extra] : llvm::zip_equal(extraBases, extras))
-      if (extra.columns)
-        pointer = code.at(pointer, offset);
-  }
   firstTile = code.mul(rowBlock, code.i64(blockTiles));
   endTile = code.min(size(tiles), code.add(firstTile, code.i64(blockTiles)));
   if (access == RowAccess::table)

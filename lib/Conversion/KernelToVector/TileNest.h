@@ -15,12 +15,7 @@ namespace mopt {
 /// panels are the outer loop: their part of b comes from memory once and then from the second-level cache.
 class TileNest : public RootEmitter {
 public:
-  struct Operand {
-    Value memref;
-    SmallVector<DimExpr> batchStrides; // elements, one per batch axis; 0 where it does not move
-    DimExpr rowStride;                 // elements
-    bool columns = true;               // moves with n; its stride is then 1
-  };
+  using Operand = MatrixOperand;
   void emit(KernelBody &body) override;
 
 protected:
@@ -42,8 +37,12 @@ protected:
   /// the tile in its block.
   virtual void fillTable(KernelBody &, Code &, Value table, Value tile, ValueRange batch, Value first, Value rows) {}
   DimExpr constant(int64_t value) const { return DimExpr::constant(context, value); }
-  /// Elements to add to the column offset of y and the extras for a batch index; null for none.
-  virtual Value columnOffset(Code &, ValueRange batch) { return {}; }
+  /// Takes sizes and operands; `panelStep` follows k.
+  void take(const MatrixShape &shape) {
+    std::tie(batch, m, n, k, a, b, y, extras) =
+        std::tie(shape.batch, shape.m, shape.n, shape.k, shape.a, shape.b, shape.y, shape.extras);
+    panelStep = panelRows(k) * Code::width;
+  }
 
   kernel::RootOpInterface op;
   PlanView &plan;

@@ -80,6 +80,7 @@ struct Row {
   StringLiteral name;
   Emit emit;
   bool cheap;
+  bool doubles = false; // calls for doubles, and for its scalar function where numbers are large
 };
 const Row table[] = {
     {"add", EMIT(m.add(x[0], x[1])), true},
@@ -120,10 +121,10 @@ const Row table[] = {
     {"elu", emitElu, false},
     {"selu", emitSelu, false},
     {"celu", emitCelu, false},
-    {"pow", EMIT(vectorPow(m, x[0], x[1])), false},
-    {"sin", EMIT(vectorSin(m, x[0])), false},
-    {"cos", EMIT(vectorCos(m, x[0])), false},
-    {"tan", EMIT(vectorTan(m, x[0])), false},
+    {"pow", EMIT(vectorPow(m, x[0], x[1])), false, true},
+    {"sin", EMIT(vectorSin(m, x[0])), false, true},
+    {"cos", EMIT(vectorCos(m, x[0])), false, true},
+    {"tan", EMIT(vectorTan(m, x[0])), false, true},
     {"asin", EMIT(vectorAsin(m, x[0])), false},
     {"acos", EMIT(vectorAcos(m, x[0])), false},
     {"atan", EMIT(vectorAtan(m, x[0])), false},
@@ -154,6 +155,14 @@ Value vectorOp(Code &code, StringRef op, DictionaryAttr attrs, ArrayRef<Value> o
   if (!row)
     return {};
   Lanes lanes(code);
+  return row->emit(lanes, operands, Attributes(op, attrs));
+}
+
+Value scalarOp(Code &code, StringRef op, DictionaryAttr attrs, ArrayRef<Value> operands) {
+  const Row *row = find(op);
+  if (!row || row->doubles)
+    return {};
+  Lanes lanes(code, Lanes::Of::oneFloat);
   return row->emit(lanes, operands, Attributes(op, attrs));
 }
 

@@ -40,7 +40,7 @@ Value exp2Narrow(Lanes &m, Lanes &wide, Value x) {
 } // namespace
 
 Value vectorPow(Lanes &m, Value x, Value y) {
-  Lanes wide(m.code, /*wide=*/true);
+  Lanes wide(m.code, Lanes::Of::doubles);
   Value base = m.abs(x), infinity = m.c(INFINITY), zero = m.c(0), one = m.c(1), nan = m.c(NAN);
   // An infinite exponent would make NaN of the logarithm of 1.
   Value finite = m.clamp(y, -3.4028234663852886e38, 3.4028234663852886e38);

@@ -17,7 +17,7 @@ struct Angle {
 Angle reduce(Lanes &m, Value x) {
   constexpr double magic = 6755399441055744.0; // 1.5 * 2^52
   Code &code = m.code;
-  Lanes wide(code, /*wide=*/true);
+  Lanes wide(code, Lanes::Of::doubles);
   Value w = arith::ExtFOp::create(code.builder, code.loc, wide.type(), x);
   Value shifted = wide.fma(w, wide.c(0.6366197723675814), wide.c(magic));
   Value k = wide.sub(shifted, wide.c(magic));
