@@ -9,6 +9,7 @@ import numpy as np
 from drivers import RELEASE, ROOT, execute
 
 AARCH64 = "aarch64-linux-gnu"
+EMULATOR = Path("/usr/bin/qemu-aarch64")
 TYPES = {"float32": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7, "bool": 9, "float64": 11}
 
 
@@ -19,6 +20,11 @@ def build_native(folder: Path) -> list[Path]:
     return [program]
 
 
+def aarch64_is_possible() -> bool:
+    """Whether Debian's cross C library and the emulator are installed."""
+    return EMULATOR.is_file() and (Path("/usr") / AARCH64 / "include/stdio.h").is_file()
+
+
 def build_aarch64(folder: Path) -> list[Path]:
     """The runtime from its sources with Debian's cross C library, and the emulator before it."""
     program, sysroot = folder / "raw_run", Path("/usr") / AARCH64
@@ -26,7 +32,7 @@ def build_aarch64(folder: Path) -> list[Path]:
              "-D_DEFAULT_SOURCE", f"-I{ROOT}/include", "-isystem", sysroot / "include", "-idirafter", "/usr/include",
              ROOT / "test/e2e/raw_run.c", *sorted((ROOT / "lib/Runtime").glob("*.c")), "-lpthread", "-ldl",
              "-o", program], 300)  # fmt: skip
-    return [Path("/usr/bin/qemu-aarch64"), Path("-L"), sysroot, program]
+    return [EMULATOR, Path("-L"), sysroot, program]
 
 
 def run(
