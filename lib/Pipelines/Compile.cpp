@@ -61,8 +61,10 @@ public:
     const bool isHvx = target->kind == TargetClass::hvx;
     if (isHvx && *last == phases().size() && options.emit == "so")
       return refuse("MOPT-C011: cannot emit 'so' for " + target->triple +
-                    ", whose loader is not known; possible are obj, which holds the weights, and llvm, asm, mlir");
-    if (isHvx && !options.tiles.empty())
+                    ", whose loader is not known; use --emit obj, which holds the weights, and link it (docs/targets.md); "
+                    "possible are also llvm, "
+                    "asm, mlir");
+    if (target->kind != TargetClass::cpu && !options.tiles.empty())
       return refuse("MOPT-C033: --tiles makes variants for CPUs, code for " + target->triple +
                     " has none; leave the option out, or compile for a CPU");
     std::string requantize = options.requantize.empty() && isHvx ? "fixed" : options.requantize;

@@ -240,7 +240,13 @@ static mopt_code open_library(mopt_model *model, mopt_error *error) {
 
 static mopt_code load(mopt_model *model, bool to_run, mopt_error *error) {
   struct stat st;
-  if (fstat(model->fd, &st) != 0 || !S_ISREG(st.st_mode))
+  if (fstat(model->fd, &st) != 0)
+    return mopt_fail(error, MOPT_E_OPEN, "its size cannot be asked for");
+  if (S_ISDIR(st.st_mode))
+    return mopt_fail(error, MOPT_E_OPEN,
+                     "not a regular file but a folder: what is compiled for a GPU is one, and a Vulkan host"
+                     " runs it; see its plan.json");
+  if (!S_ISREG(st.st_mode))
     return mopt_fail(error, MOPT_E_OPEN, "not a regular file");
   model->file_bytes = (uint64_t)st.st_size;
   uint64_t weights_bytes = 0;

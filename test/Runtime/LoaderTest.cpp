@@ -120,7 +120,7 @@ TEST(Loader, ManyAtTheSameTimeShareWeights) {
 TEST(Loader, NoSuchFileNoRegularFile) {
   mopt_model *model = nullptr;
   EXPECT_FAIL(MOPT_E_OPEN, "'/nonexistent/m.so': No such file", mopt_model_load("/nonexistent/m.so", &model, error));
-  EXPECT_FAIL(MOPT_E_OPEN, "not a regular file", mopt_model_load("/", &model, error));
+  EXPECT_FAIL(MOPT_E_OPEN, "not a regular file but a folder", mopt_model_load("/", &model, error));
   EXPECT_FAIL(MOPT_E_OPEN, "not a regular file", mopt_model_load("/dev/zero", &model, error));
   std::string fifo = std::string(MOPT_TEST_ARTIFACTS) + "/fifo";
   unlink(fifo.c_str());

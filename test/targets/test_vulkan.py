@@ -439,6 +439,7 @@ def test_refusals_name_code_and_node(tmp_path):
     good = model([node("Relu", ["x"], "y")], {"x": [2, 3]}, ["y"])
     assert "MOPT-C011" in refused(good, tmp_path / "o", "--emit", "obj")
     assert "MOPT-C012" in refused(good, tmp_path / "o", "--cpu", "native")
+    assert "MOPT-C033" in refused(good, tmp_path / "o", "--tiles", "4x1")
 
 
 def test_folder_appears_whole_and_only_ours_are_replaced(tmp_path):

@@ -114,9 +114,9 @@ void bindImportOptions(CLI::App &command, ImportOptions &options) {
 
 void bindRequantizeOption(CLI::App &command, std::string &mode) {
   command
-      .add_option(
-          "--requantize", mode,
-          "how sums become quantized integers: float, as ONNX says, or fixed, in integers alone; default: float on CPUs")
+      .add_option("--requantize", mode,
+                  "how sums become quantized integers: float, as ONNX says, or fixed, in integers alone; default: float, on "
+                  "Hexagon fixed")
       ->check(CLI::IsMember({"float", "fixed"}));
 }
 

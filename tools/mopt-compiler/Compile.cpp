@@ -130,8 +130,9 @@ void addCompile(CLI::App &app, int &status) {
           "-o,--output", options->compile.output,
           "what to write, for example M.so; a phase before llvm also writes M.weights beside M.mlir; for a GPU a folder")
       ->required();
-  command->add_option("--triple", options->compile.triple,
-                      "machine to compile for; default: this one; examples aarch64-linux-gnu, spirv-unknown-vulkan1.1");
+  command->add_option(
+      "--triple", options->compile.triple,
+      "machine to compile for; default: this one; examples aarch64-linux-gnu, spirv-unknown-vulkan1.1, hexagon");
   command->add_option("--cpu", options->compile.cpu, "native, x86-64-v2, x86-64-v3, x86-64-v4 or an LLVM CPU name");
   command
       ->add_option("--to", options->compile.toPhase,

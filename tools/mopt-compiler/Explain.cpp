@@ -78,7 +78,9 @@ void addExplain(CLI::App &app, int &status) {
   command->add_option("model", options->input, "ONNX model or mopt module")->required();
   command->add_option("--node", options->node, "only the step of this ONNX node");
   command->add_option("--json", options->json, "also write the record as JSON (docs/explain.md)");
-  command->add_option("--triple", options->compile.triple, "machine to compile for; default: this one");
+  command->add_option(
+      "--triple", options->compile.triple,
+      "machine to compile for; default: this one; examples aarch64-linux-gnu, spirv-unknown-vulkan1.1, hexagon");
   command->add_option("--cpu", options->compile.cpu, "native, x86-64-v2, x86-64-v3, x86-64-v4 or an LLVM CPU name");
   bindRequantizeOption(*command, options->compile.requantize);
   bindImportOptions(*command, options->import);

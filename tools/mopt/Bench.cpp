@@ -257,7 +257,7 @@ void addBench(CLI::App &app) {
   sub->add_option("model", o->model, "artifact written by mopt compile")->required();
   sub->add_option("--inputs", o->inputs, ".npz file; without it inputs are made up from --shape and --seed");
   sub->add_option("--shape", o->shapes, "NAME=1x3x224x224, for made-up inputs")->allow_extra_args(false);
-  sub->add_option("--threads", o->threads, "threads of the pool that all sessions share; 0: all processors")
+  sub->add_option("--threads", o->threads, "threads of the pool that all sessions share; default 0: all processors")
       ->check(CLI::Range(0, 1024));
   auto *runs =
       sub->add_option("--runs", o->runs, "runs for each concurrency")->check(CLI::Range(int64_t(1), int64_t(1) << 40));

@@ -55,7 +55,7 @@ void addRun(CLI::App &app) {
                   ".npz file with one array an input; without it inputs are made up from --shape and --seed");
   sub->add_option("-o,--outputs", o->outputs, ".npz file to write, through a temporary file that is renamed");
   sub->add_option("--shape", o->shapes, "NAME=1x3x224x224, for made-up inputs")->allow_extra_args(false);
-  sub->add_option("--threads", o->threads, "threads of the pool; 0: all processors")->check(CLI::Range(0, 1024));
+  sub->add_option("--threads", o->threads, "threads of the pool; default 0: all processors")->check(CLI::Range(0, 1024));
   sub->add_option("--seed", o->seed, "of made-up inputs");
   sub->add_option("--variant", o->variant, "runs every step that has a variant of this name with it");
   sub->add_flag("--verify", o->verify,
