@@ -1,5 +1,6 @@
 // Binding, shapes, memory.
 #include "TableBuilder.h"
+#include <algorithm>
 #include <cstring>
 
 using namespace mopt::test;
@@ -251,7 +252,8 @@ static int32_t collect(const mopt_call *call) {
   return 0;
 }
 static int32_t copyLate(const mopt_call *call) {
-  std::memcpy(call->buffers[1], call->buffers[0], static_cast<size_t>(call->symbols[1]) * 4);
+  const float *x = static_cast<const float *>(call->buffers[0]);
+  std::copy(x + call->chunk_begin, x + call->chunk_end, static_cast<float *>(call->buffers[1]) + call->chunk_begin);
   return 0;
 }
 static Model collector() {
