@@ -62,11 +62,14 @@ public:
     if (isHvx && *last == phases().size() && options.emit == "so")
       return refuse("MOPT-C011: cannot emit 'so' for " + target->triple +
                     ", whose loader is not known; use --emit obj, which holds the weights, and link it (docs/targets.md); "
-                    "possible are also llvm, "
-                    "asm, mlir");
+                    "possible are also llvm, asm, mlir");
     if (target->kind != TargetClass::cpu && !options.tiles.empty())
       return refuse("MOPT-C033: --tiles makes variants for CPUs, code for " + target->triple +
                     " has none; leave the option out, or compile for a CPU");
+    for (auto [rows, panels] : options.tiles)
+      if (rows < 1 || rows > 8 || panels < 1 || panels > 4)
+        return refuse("MOPT-T031: tile " + std::to_string(rows) + "x" + std::to_string(panels) +
+                      ": expected 1 to 8 rows and 1 to 4 panels of 16 columns, for example 4x1");
     std::string requantize = options.requantize.empty() && isHvx ? "fixed" : options.requantize;
     if (!requantize.empty() && failed(setRequantize(module, requantize)))
       return CompileStatus::badInput;

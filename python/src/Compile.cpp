@@ -66,8 +66,6 @@ template <class Import> std::unique_ptr<Model> compileWith(const Request &reques
     compile.recorded.push_back({"requantize", request.requantize});
   for (auto [rows, panels] : request.tiles) {
     std::string text = std::to_string(rows) + "x" + std::to_string(panels);
-    if (rows < 1 || rows > 8 || panels < 1 || panels > 4)
-      throwError("MOPT-T031: tile " + text + ": expected 1 to 8 rows and 1 to 4 panels of 16 columns", "");
     compile.tiles.push_back({rows, panels});
     compile.recorded.push_back({"tile", text});
   }

@@ -1,55 +1,15 @@
 //===- ThreadCode.cpp - writing the code of one thread of a GPU ----------------------------------------------------===//
 #include "ThreadCode.h"
+#include "../FoldedIndex.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SPIRV/IR/SPIRVAttributes.h"
-#include "mlir/IR/Matchers.h"
 
 namespace mopt {
-namespace {
-
-std::optional<int64_t> number(Value value) {
-  APInt result;
-  if (matchPattern(value, m_ConstantInt(&result)))
-    return result.getSExtValue();
-  return std::nullopt;
-}
-
-} // namespace
-
-Value ThreadCode::add(Value a, Value b) {
-  auto x = number(a), y = number(b);
-  if (x && y)
-    return index(*x + *y);
-  if (x == 0)
-    return b;
-  return y == 0 ? a : arith::AddIOp::create(builder, loc, a, b).getResult();
-}
-Value ThreadCode::sub(Value a, Value b) {
-  auto x = number(a), y = number(b);
-  if (x && y)
-    return index(*x - *y);
-  return y == 0 ? a : arith::SubIOp::create(builder, loc, a, b).getResult();
-}
-Value ThreadCode::mul(Value a, Value b) {
-  auto x = number(a), y = number(b);
-  if (x && y)
-    return index(*x * *y);
-  if (x == 0 || y == 1)
-    return a;
-  if (y == 0 || x == 1)
-    return b;
-  return arith::MulIOp::create(builder, loc, a, b);
-}
-Value ThreadCode::div(Value a, int64_t b) {
-  if (auto x = number(a))
-    return index(*x / b);
-  return b == 1 ? a : arith::DivUIOp::create(builder, loc, a, index(b)).getResult();
-}
-Value ThreadCode::rem(Value a, int64_t b) {
-  if (auto x = number(a))
-    return index(*x % b);
-  return b == 1 ? index(0) : arith::RemUIOp::create(builder, loc, a, index(b)).getResult();
-}
+Value ThreadCode::add(Value a, Value b) { return folded::add(builder, loc, a, b); }
+Value ThreadCode::sub(Value a, Value b) { return folded::sub(builder, loc, a, b); }
+Value ThreadCode::mul(Value a, Value b) { return folded::mul(builder, loc, a, b); }
+Value ThreadCode::div(Value a, int64_t b) { return folded::div(builder, loc, a, index(b)); }
+Value ThreadCode::rem(Value a, int64_t b) { return folded::rem(builder, loc, a, index(b)); }
 
 SmallVector<Value> ThreadCode::digits(Value number, ArrayRef<int64_t> sizes) {
   SmallVector<Value> result(sizes.size());

@@ -1,55 +1,17 @@
 //===- HvxCode.cpp - writing straight-line code for Hexagon with HVX -----------------------------------------------===//
 #include "HvxCode.h"
-#include "mlir/IR/Matchers.h"
+#include "../FoldedIndex.h"
 
 namespace mopt {
-namespace {
-
-std::optional<int64_t> known(Value value) {
-  APInt result;
-  if (matchPattern(value, m_ConstantInt(&result)))
-    return result.getSExtValue();
-  return std::nullopt;
-}
-
-} // namespace
-
 Value HvxCode::number(int64_t value) {
   return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(static_cast<int32_t>(value)));
 }
-Value HvxCode::add(Value a, Value b) {
-  auto x = known(a), y = known(b);
-  if (x && y)
-    return number(*x + *y);
-  if (x == 0)
-    return b;
-  return y == 0 ? a : arith::AddIOp::create(builder, loc, a, b).getResult();
-}
-Value HvxCode::sub(Value a, Value b) {
-  auto x = known(a), y = known(b);
-  if (x && y)
-    return number(*x - *y);
-  return y == 0 ? a : arith::SubIOp::create(builder, loc, a, b).getResult();
-}
-Value HvxCode::mul(Value a, int64_t b) {
-  if (auto x = known(a))
-    return number(*x * b);
-  return b == 0 ? number(0) : b == 1 ? a : arith::MulIOp::create(builder, loc, a, number(b)).getResult();
-}
-Value HvxCode::div(Value a, int64_t b) {
-  if (auto x = known(a))
-    return number(*x / b);
-  return b == 1 ? a : arith::DivUIOp::create(builder, loc, a, number(b)).getResult();
-}
-Value HvxCode::rem(Value a, int64_t b) {
-  if (auto x = known(a))
-    return number(*x % b);
-  return b == 1 ? number(0) : arith::RemUIOp::create(builder, loc, a, number(b)).getResult();
-}
-Value HvxCode::min(Value a, Value b) {
-  auto x = known(a), y = known(b);
-  return x && y ? number(std::min(*x, *y)) : arith::MinSIOp::create(builder, loc, a, b).getResult();
-}
+Value HvxCode::add(Value a, Value b) { return folded::add(builder, loc, a, b); }
+Value HvxCode::sub(Value a, Value b) { return folded::sub(builder, loc, a, b); }
+Value HvxCode::min(Value a, Value b) { return folded::min(builder, loc, a, b); }
+Value HvxCode::mul(Value a, int64_t b) { return folded::mul(builder, loc, a, number(b)); }
+Value HvxCode::div(Value a, int64_t b) { return folded::div(builder, loc, a, number(b)); }
+Value HvxCode::rem(Value a, int64_t b) { return folded::rem(builder, loc, a, number(b)); }
 /// One unsigned comparison for both ends.
 Value HvxCode::inside(Value a, int64_t size) {
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, a, number(size));
@@ -57,9 +19,9 @@ Value HvxCode::inside(Value a, int64_t size) {
 Value HvxCode::narrow(Value a) { return arith::TruncIOp::create(builder, loc, builder.getI32Type(), a); }
 
 Value HvxCode::at(Value pointer, Value bytes) {
-  if (known(bytes) == 0)
+  if (folded::number(bytes) == 0)
     return pointer;
-  if (auto n = known(bytes))
+  if (auto n = folded::number(bytes))
     return LLVM::GEPOp::create(builder, loc, ptr(), builder.getI8Type(), pointer,
                                ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(*n)});
   return LLVM::GEPOp::create(builder, loc, ptr(), builder.getI8Type(), pointer, ArrayRef<LLVM::GEPArg>{bytes});

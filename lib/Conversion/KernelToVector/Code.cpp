@@ -1,67 +1,19 @@
 //===- Code.cpp - writing straight-line vector code ----------------------------------------------------------------===//
 #include "Code.h"
-#include "mlir/IR/Matchers.h"
+#include "../FoldedIndex.h"
 
 namespace mopt {
-namespace {
-
-std::optional<int64_t> number(Value value) {
-  APInt result;
-  if (matchPattern(value, m_ConstantInt(&result)))
-    return result.getSExtValue();
-  return std::nullopt;
-}
-
-} // namespace
 
 Value Code::i64(int64_t value) { return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value)); }
 
-Value Code::add(Value a, Value b) {
-  auto x = number(a), y = number(b);
-  if (x && y)
-    return i64(*x + *y);
-  if (x == 0)
-    return b;
-  if (y == 0)
-    return a;
-  return arith::AddIOp::create(builder, loc, a, b);
-}
-Value Code::sub(Value a, Value b) {
-  auto x = number(a), y = number(b);
-  if (x && y)
-    return i64(*x - *y);
-  return y == 0 ? a : arith::SubIOp::create(builder, loc, a, b).getResult();
-}
-Value Code::mul(Value a, Value b) {
-  auto x = number(a), y = number(b);
-  if (x && y)
-    return i64(*x * *y);
-  if (x == 0 || y == 1)
-    return a;
-  if (y == 0 || x == 1)
-    return b;
-  return arith::MulIOp::create(builder, loc, a, b);
-}
-Value Code::div(Value a, Value b) {
-  auto x = number(a), y = number(b);
-  if (x && y && *y)
-    return i64(*x / *y);
-  return y == 1 ? a : arith::DivUIOp::create(builder, loc, a, b).getResult();
-}
-Value Code::rem(Value a, Value b) {
-  auto x = number(a), y = number(b);
-  if (x && y && *y)
-    return i64(*x % *y);
-  return y == 1 ? i64(0) : arith::RemUIOp::create(builder, loc, a, b).getResult();
-}
-Value Code::min(Value a, Value b) {
-  auto x = number(a), y = number(b);
-  if (x && y)
-    return i64(std::min(*x, *y));
-  return arith::MinSIOp::create(builder, loc, a, b);
-}
+Value Code::add(Value a, Value b) { return folded::add(builder, loc, a, b); }
+Value Code::sub(Value a, Value b) { return folded::sub(builder, loc, a, b); }
+Value Code::mul(Value a, Value b) { return folded::mul(builder, loc, a, b); }
+Value Code::div(Value a, Value b) { return folded::div(builder, loc, a, b); }
+Value Code::rem(Value a, Value b) { return folded::rem(builder, loc, a, b); }
+Value Code::min(Value a, Value b) { return folded::min(builder, loc, a, b); }
 Value Code::max(Value a, Value b) {
-  auto x = number(a), y = number(b);
+  auto x = folded::number(a), y = folded::number(b);
   if (x && y)
     return i64(std::max(*x, *y));
   return arith::MaxSIOp::create(builder, loc, a, b);
@@ -72,16 +24,16 @@ Value Code::both(Value a, Value b) { return arith::AndIOp::create(builder, loc, 
 Value Code::select(Value condition, Value a, Value b) { return arith::SelectOp::create(builder, loc, condition, a, b); }
 
 Value Code::at(Value pointer, Value floats) {
-  if (number(floats) == 0)
+  if (folded::number(floats) == 0)
     return pointer;
-  if (auto n = number(floats); n && llvm::isInt<31>(*n))
+  if (auto n = folded::number(floats); n && llvm::isInt<31>(*n))
     return LLVM::GEPOp::create(builder, loc, ptr(), f32(), pointer, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(*n)});
   return LLVM::GEPOp::create(builder, loc, ptr(), f32(), pointer, ArrayRef<LLVM::GEPArg>{floats});
 }
 Value Code::at(Value pointer, Value elements, int64_t bytes) {
   if (bytes == 4)
     return at(pointer, elements);
-  if (number(elements) == 0)
+  if (folded::number(elements) == 0)
     return pointer;
   return LLVM::GEPOp::create(builder, loc, ptr(), builder.getIntegerType(8 * bytes), pointer,
                              ArrayRef<LLVM::GEPArg>{elements});
