@@ -118,7 +118,8 @@ class Bench:
         self.report["overhead"] = run["peers"]
 
     def prepare(self, work, name: str) -> dict[str, dict]:
-        return self.driver.prepare(self.alive(), self.worker, work, self.folder / "artifacts" / name, self.cores)
+        peers = [peer for peer in self.alive() if work.macs or not self.peers[peer]["limit"]]
+        return self.driver.prepare(peers, self.worker, work, self.folder / "artifacts" / name, self.cores)
 
     def measure(self, case) -> None:
         import cases
@@ -126,7 +127,7 @@ class Bench:
         from peer import Work
 
         inputs = cases.in_model_order(case.path(), case.inputs())
-        ready = self.prepare(Work(case.path(), inputs, case.static), case.name)
+        ready = self.prepare(Work(case.path(), inputs, case.static, case.macs), case.name)
         row = {"case": case.name, "model": case.model, "static": case.static,
                "shapes": {name: list(value.shape) for name, value in inputs.items()}, "runs": [], "callers": [],
                "prepared": {name: {key: value for key, value in found.items() if key != "files"}
@@ -136,7 +137,7 @@ class Bench:
             row["runs"].append(self.one(ready, inputs, threads, 1))
             self.progress.clear()
             print(report.run_lines(row, row["runs"][-1]), flush=True)
-        for callers in self.options.callers:
+        for callers in [] if case.macs else self.options.callers:
             row["callers"].append(self.one(ready, inputs, 1, callers, rates=True))
             self.progress.clear()
             print(report.caller_lines(row, row["callers"][-1]), flush=True)

@@ -11,7 +11,9 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "test" / "support"))
 
+import kernels
 import models
+from options import BUILD
 
 OVERHEAD = "call_overhead"
 
@@ -23,16 +25,34 @@ class Case:
     make: Callable[[np.random.Generator], dict[str, np.ndarray]]
     static: bool = False  # sizes are fixed ahead of time
     quick: bool = False  # part of --quick
+    macs: int = 0  # multiply-adds of a run, where they are held against the processor's limit
+    write: Callable[[Path], None] | None = None  # of a model that is made here
 
     def inputs(self) -> dict[str, np.ndarray]:
         return self.make(np.random.default_rng(1))
 
     def path(self) -> Path:
-        return models.path_of(self.model)
+        """The model, which is written first where it is made here."""
+        if not self.write:
+            return models.path_of(self.model)
+        path = BUILD / "bench" / "models" / f"{self.name}.onnx"
+        if not path.is_file():
+            self.write(path)
+        return path
 
 
 def _image(name: str, *shape: int) -> Callable[[np.random.Generator], dict[str, np.ndarray]]:
     return lambda random: models.floats(name, random, *shape)
+
+
+def _product(m: int, k: int, n: int) -> Case:
+    return Case(f"gemm-{m}x{k}x{n}", "kernels", _image("x", m, k), static=True, macs=m * k * n,
+                write=lambda path: kernels.product(path, m, k, n))  # fmt: skip
+
+
+def _convolutions(size: int, channels: int) -> Case:
+    return Case(f"conv3x3-{size}x{size}x{channels}", "kernels", _image("x", 1, channels, size, size), static=True,
+                macs=kernels.CHAIN * (size * channels * 3) ** 2, write=lambda path: kernels.convolutions(path, size, channels))  # fmt: skip
 
 
 CASES = [
@@ -59,6 +79,14 @@ CASES = [
     Case("ppocr_det-640x640", "ppocr_det", lambda r: models.page(r, 1, 640, 640)),
     Case("rxnmap-n24", "rxnmap", lambda r: models.reaction(r, 24)),
     Case("rxnmap-n61", "rxnmap", lambda r: models.reaction(r, 61)),
+    _product(128, 384, 1536),
+    _product(128, 1536, 384),
+    _product(128, 384, 384),
+    _product(16, 768, 3072),
+    _product(512, 1024, 1024),
+    _convolutions(56, 64),
+    _convolutions(28, 128),
+    _convolutions(14, 256),
 ]
 
 
@@ -72,7 +100,7 @@ def chosen(words: list[str], quick: bool) -> list[Case]:
         )
     if words:
         return [case for case in CASES if case.name in words or case.model in words]
-    return [case for case in CASES if case.path().is_file() and (case.quick or not quick)]
+    return [case for case in CASES if (case.quick or not quick) and case.path().is_file()]
 
 
 def overhead_model(path: Path) -> dict[str, np.ndarray]:

@@ -252,12 +252,17 @@ class Contest:
             outputs[name] = worker.ask("outputs")
 
         self.each(list(self.workers), ask)
+        limit = next((name for name in self.workers if self.results[name].get("limit")), None)
         for name in self.workers:
             row = self.results[name]
+            if limit and name != limit:
+                row["of_limit"] = statistics.median(own / most for most, own in zip(speeds[limit], speeds[name]))
             if REFERENCE not in self.workers:
                 row |= {"verdict": f"no {REFERENCE}", "ratio": None}
                 continue
             row |= verdict_of([own / right for right, own in zip(speeds[REFERENCE], speeds[name])], hot)
+            if name == limit:
+                continue
             row["difference"] = difference_of(outputs[REFERENCE], outputs[name])
             relative = row["difference"]["relative"]
             if relative is None or relative > DIFFERENCE_LIMIT:

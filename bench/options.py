@@ -8,7 +8,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 PEERS = sorted(path.stem for path in (HERE / "peers").glob("*.py"))
-ALWAYS = ["mopt", "onnxruntime"]  # the one that is judged and the one that others are held against
+ALWAYS = ["mopt", "onnxruntime", "limit"]  # the one that is judged, the one that others are held against, the processor
 BUILD = Path(os.environ.get("MOPT_BUILD") or HERE.parent / "build").resolve()
 TEXT = """mopt and other engines on the same models, inputs and threads: each in a process of its own, in turns of a
 fraction of a second. Writes bench.json, bench.txt and bench.html. See docs/benchmark.md."""
@@ -45,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--callers", type=_numbers, metavar="N,N", default=None,
                         help="runs at the same time, of one thread each (default: 1,2,4,8; with --quick 1,2; '': none)")  # fmt: skip
     result.add_argument("--peers", type=_peers, default=[*ALWAYS, *(name for name in PEERS if name not in ALWAYS)],
-                        metavar="NAME,NAME", help=f"besides {' and '.join(ALWAYS)}; default: all of {' '.join(PEERS)}")  # fmt: skip
+                        metavar="NAME,NAME", help=f"besides {', '.join(ALWAYS)}; default: all of {' '.join(PEERS)}")  # fmt: skip
     result.add_argument("--quick", action="store_true", help="few models and short turns, to see that everything works")
     result.add_argument("--output", type=Path, default=BUILD / "bench", metavar="DIR", help="default: %(default)s")
     return result

@@ -23,6 +23,7 @@ class Work:
     model: Path  # ONNX
     inputs: Mapping[str, np.ndarray]  # in the order of the model's inputs
     static: bool  # fix all sizes ahead of time; otherwise the model keeps the symbols that it has
+    macs: int = 0  # multiply-adds of a run; 0: not counted
 
 
 class Session:
@@ -38,6 +39,7 @@ class Session:
 
 class Peer:
     note = ""  # what a reader of the figures has to know about this engine
+    limit = False  # it is no engine but the processor's limit, and has no outputs
 
     def start(self, threads: int) -> str:
         """Imports the engine, after setting what it reads at that time. Returns its version."""

@@ -39,7 +39,9 @@ def _ratios(report: dict, threads: int) -> str | None:
     figure, axes = plt.subplots(figsize=(9, 1 + len(cases) * (0.25 + 0.14 * len(peers))))
     for row, (_, run) in enumerate(cases):
         for index, name in enumerate(peers):
-            place, entry = row + (index - (len(peers) - 1) / 2) * height, run["peers"].get(name, {})
+            place, entry = row + (index - (len(peers) - 1) / 2) * height, run["peers"].get(name)
+            if not entry:
+                continue
             ratio = entry.get("ratio")
             if ratio:
                 axes.barh(place, ratio - 1, height * 0.9, left=1, color=colours[name])

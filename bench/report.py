@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import html
 import json
+import statistics
 from pathlib import Path
 
-RUN_HEAD = f"  {'engine':12} {'median us':>11} {'p10 us':>11} {'ratio':>12} {'load ms':>9} {'anon MB':>8} {'file MB':>8} {'difference':>10}"
+from driver import REFERENCE
+
+RUN_HEAD = f"  {'engine':12} {'median us':>11} {'p10 us':>11} {'ratio':>12} {'load ms':>9} {'anon MB':>8} {'file MB':>8} {'difference':>10} {'of limit':>8}"
 CALLER_HEAD = f"  {'engine':12} {'QPS':>11} {'P50 us':>11} {'P99 us':>11} {'ratio':>12}"
 MEGA = 1 << 20
 NOTES = [
@@ -16,6 +19,7 @@ NOTES = [
     "processor slowed down because of heat meanwhile. differs: the outputs are not onnxruntime's.",
     "anon MB: anonymous memory that came with importing the engine, loading and running, without Python and numpy. file "
     "MB: what a product ships. difference: largest of any output, over the largest value of that output.",
+    "of limit: of the multiply-adds that one core can do in that time, measured in turns with the engines.",
     "Figures for several threads or callers exist only where two fixed loops on two cores took at most 1.1 times as long "
     "as one, before and after.",
 ]
@@ -41,6 +45,7 @@ def _run_cells(name: str, row: dict) -> list[str]:
         _number(memory["anonymous"] / MEGA if memory else None),
         _number(row["artifact_bytes"] / MEGA if "artifact_bytes" in row else None, ".2f"),
         _number(relative, ".1e") if relative != 0 else "0",
+        _number(row.get("of_limit"), ".1%"),
     ]
 
 
@@ -61,14 +66,14 @@ def _title(case: dict, run: dict, word: str) -> str:
 def _block(title: str, head: str, run: dict, cells) -> str:
     if not run["measured"]:
         return f"{title}\n  not measured: {run['reason']}"
-    widths = [12, 11, 11, 12, 9, 8, 8, 10] if head == RUN_HEAD else [12, 11, 11, 11, 12]
+    widths = [12, 11, 11, 12, 9, 8, 8, 10, 8] if head == RUN_HEAD else [12, 11, 11, 11, 12]
     lines = [title, head]
     for name, row in run["peers"].items():
         if row.get("reason"):
             lines.append(f"  {name:12} {row['verdict']}: {row['reason']}")
             continue
         texts = cells(name, row)
-        lines.append(f"  {texts[0]:12} " + " ".join(f"{text:>{width}}" for text, width in zip(texts[1:], widths[1:])))
+        lines.append(f"  {texts[0]:12} " + " ".join(f"{text:>{width}}" for text, width in zip(texts[1:], widths[1:])).rstrip())
     return "\n".join(lines)
 
 
@@ -112,8 +117,23 @@ def _machine_rows(report: dict) -> list[tuple[str, str]]:
     return [*rows, ("calibration", _calibration(report))]
 
 
+def _means(report: dict) -> list[str]:
+    """Geometric means of the ratios over models, for engines that have one in all of those that were measured."""
+    lines = []
+    counts = sorted({run["threads"] for case in report["cases"] for run in case["runs"]})
+    for threads in counts:
+        runs = [run for case in report["cases"] for run in case["runs"]
+                if run["threads"] == threads and run["measured"] and not any(row.get("limit") for row in run["peers"].values())]  # fmt: skip
+        for name in report["peers"]:
+            ratios = [run["peers"][name]["ratio"] for run in runs if run["peers"].get(name, {}).get("ratio")]
+            if ratios and name != REFERENCE:
+                lines.append(f"geometric mean of the ratios, {_plural(threads, 'thread')}, {name}: "
+                             f"{statistics.geometric_mean(ratios):.2f} (least {min(ratios):.2f}; {len(ratios)} of {len(runs)} cases)")  # fmt: skip
+    return lines
+
+
 def closing(report: dict) -> str:
-    lines = [f"a call alone costs (us): {_overhead(report)}", *NOTES]
+    lines = [*_means(report), f"a call alone costs (us): {_overhead(report)}", *NOTES]
     engines = [
         f"{name} {peer.get('version', '')}".strip() for name, peer in report["peers"].items() if peer["status"] == "ok"
     ]
@@ -161,7 +181,7 @@ def _table(heads: list[str], run: dict, cells) -> str:
 
 def page_of(report: dict, plots: list[tuple[str, str]]) -> str:
     """`plots`: (title, SVG)."""
-    run_heads = ["engine", "median µs", "p10 µs", "ratio", "load ms", "anon MB", "file MB", "difference"]
+    run_heads = ["engine", "median µs", "p10 µs", "ratio", "load ms", "anon MB", "file MB", "difference", "of limit"]
     caller_heads = ["engine", "QPS", "P50 µs", "P99 µs", "ratio"]
     parts = [f"<!doctype html><html lang='en'><meta charset='utf-8'><title>mopt bench</title><style>{STYLE}</style>",
              "<h1>mopt bench</h1>"]  # fmt: skip
@@ -170,6 +190,7 @@ def page_of(report: dict, plots: list[tuple[str, str]]) -> str:
     for title, drawing in plots:
         parts.append(f"<h2>{html.escape(title)}</h2>{drawing}")
     parts += [f'<p class="note">{html.escape(note)}</p>' for note in NOTES]
+    parts += [f"<p>{html.escape(line)}</p>" for line in _means(report)]
     parts.append("<h2>Figures</h2>")
     for case in report["cases"]:
         for run in case["runs"]:

@@ -75,7 +75,7 @@ class Worker:
     def start(self, threads: int, cores: list[int]) -> dict:
         os.sched_setaffinity(0, cores)
         self.before = anonymous_and_peak()[0]
-        return {"version": self.peer.start(threads), "note": self.peer.note}
+        return {"version": self.peer.start(threads), "note": self.peer.note, "limit": self.peer.limit}
 
     def prepare(self, work, folder: Path) -> dict:
         begin = time.perf_counter()

@@ -314,8 +314,10 @@ void listBuffers(Operation *root, PlanView &plan, StepCode &step) {
 DimExpr bytesOf(Operation *root, PlanView &plan) {
   MLIRContext *context = root->getContext();
   DimExpr bytes = DimExpr::constant(context, 0);
+  // Of a table only the rows that the indices name are read: as much as is written.
+  auto gather = dyn_cast<kernel::GatherOp>(root);
   for (Value operand : root->getOperands()) {
-    BufferView view = plan.view(operand);
+    BufferView view = plan.view(gather && operand == gather.getInputs().front() ? gather.getOuts().front() : operand);
     bytes = bytes + (DimExpr::product(view.dims, context) * storedBits(view.element)).ceilDiv(8);
   }
   return bytes;

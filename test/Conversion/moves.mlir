@@ -108,3 +108,24 @@ func.func @indices(%x: tensor<1x1x4xf32>) -> tensor<1x1x2xi64> {
   %0, %1 = mopt.max_pool %x {kernel_shape = array<i64: 2>, strides = array<i64: 2>} : (tensor<1x1x4xf32>) -> (tensor<1x1x2xf32>, tensor<1x1x2xi64>)
   return %1 : tensor<1x1x2xi64>
 }
+
+// Indices of a run: a kernel of its own. Those that are constant are a move.
+// CHECK-LABEL: func.func @rows
+// CHECK: kernel.gather ins(%{{.*}}, %{{.*}} : tensor<9x40xf32>, tensor<?xi64>) extras({{.*}}) outs({{.*}}) {axis = 0 : i64
+// CHECK: kernel.scalar "add"
+func.func @rows(%x: tensor<9x40xf32>, %i: tensor<?xi64, #mopt.dims<[n]>>, %b: tensor<40xf32>) -> tensor<?x40xf32, #mopt.dims<[n, 40]>> {
+  %0 = mopt.gather %x, %i {axis = -2 : i64} : (tensor<9x40xf32>, tensor<?xi64, #mopt.dims<[n]>>) -> tensor<?x40xf32, #mopt.dims<[n, 40]>>
+  %1 = mopt.add %0, %b : (tensor<?x40xf32, #mopt.dims<[n, 40]>>, tensor<40xf32>) -> tensor<?x40xf32, #mopt.dims<[n, 40]>>
+  return %1 : tensor<?x40xf32, #mopt.dims<[n, 40]>>
+}
+
+// The axes that an index takes are counted as one: an operand that moves along some of them is not of its epilogue.
+// CHECK-LABEL: func.func @part_of_a_row
+// CHECK: kernel.gather
+// CHECK-NOT: kernel.scalar
+// CHECK: linalg.generic
+func.func @part_of_a_row(%x: tensor<9x4x5xf32>, %i: tensor<3xi32>, %b: tensor<4x1xf32>) -> tensor<3x4x5xf32> {
+  %0 = mopt.gather %x, %i {axis = 0 : i64} : (tensor<9x4x5xf32>, tensor<3xi32>) -> tensor<3x4x5xf32>
+  %1 = mopt.mul %0, %b : (tensor<3x4x5xf32>, tensor<4x1xf32>) -> tensor<3x4x5xf32>
+  return %1 : tensor<3x4x5xf32>
+}

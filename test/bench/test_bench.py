@@ -122,7 +122,7 @@ def test_calibration_frees_two_cores_only_when_both_are_ours(alone, together, fr
 
 def test_worker_is_stopped_while_it_has_nothing_to_do(make):
     one = make("fake")
-    assert one.ask("start", 1, CORES[:1]) == {"version": "1.0", "note": "a fake"}
+    assert one.ask("start", 1, CORES[:1]) == {"version": "1.0", "note": "a fake", "limit": False}
     status, end = Path(f"/proc/{one.process.pid}/status"), time.monotonic() + 30
     while "State:\tT" not in status.read_text():  # the signal is sent; that it arrived shows a moment later
         assert time.monotonic() < end
@@ -197,13 +197,15 @@ def test_callers_run_at_the_same_time(make, tmp_path):
 class Scripted:
     """Stands in for a worker: notes the order in which it is asked."""
 
-    def __init__(self, name: str, order: list[str]) -> None:
+    def __init__(self, name: str, order: list[str], time: int = 0, outputs: list[np.ndarray] | None = None) -> None:
         self.name, self.order = name, order
+        self.time = time or (2000 if name == driver.REFERENCE else 1000)
+        self.results = [np.ones(1)] if outputs is None else outputs
 
     def ask(self, command: str, *arguments):
         if command == "turn":
             self.order.append(self.name)
-        return {"turn": [2000 if self.name == driver.REFERENCE else 1000], "memory": {}, "outputs": [np.ones(1)]}[command]
+        return {"turn": [self.time], "memory": {}, "outputs": self.results}[command]
 
     def end(self) -> None:
         pass
@@ -226,6 +228,39 @@ def test_long_cases_stop_after_the_least_rounds():
     assert len(one.run(lambda: False)["other"]["turn_medians_us"]) == driver.LEAST_ROUNDS
 
 
+def test_engines_are_held_against_the_limit_of_the_processor(make, tmp_path):
+    """Half as many turns a second as the limit: half of it. The limit itself has no outputs, and differs from nobody."""
+    named = lambda name: make(name, ROOT / "bench" / "peers" / f"{name}.py")
+    work = Work(tmp_path / "none.onnx", {}, True, macs=1_000_000)
+    ready = driver.prepare(["limit"], named, work, tmp_path / "artifacts", CORES[:1])
+    worker = named("limit")
+    assert worker.ask("start", 1, CORES[:1])["limit"] is True
+    worker.ask("load", ready["limit"]["files"], {}, 1, 1)
+    few, many = min(worker.ask("turn", 0.05, 1000)), work.macs / (16 * 2 * 8)  # ns; 16 lanes, two units, 8 GHz
+    assert few > many and worker.ask("outputs") == []
+    worker.end()
+    unknown = driver.prepare(["limit"], named, Work(tmp_path / "none.onnx", {}, True), tmp_path / "artifacts", CORES[:1])
+    assert unknown["limit"]["verdict"] == "unsupported"
+
+
+def test_part_of_the_limit():
+    values = [np.ones(3, np.float32)]
+    one = driver.Contest(driver.QUICK)
+    for name, time, outputs in (("onnxruntime", 200, values), ("mopt", 100, values), ("limit", 80, [])):
+        one.workers[name], one.results[name] = Scripted(name, [], time, outputs), {"limit": name == "limit"}
+    results = one.run(lambda: False)
+    assert results["mopt"]["of_limit"] == pytest.approx(0.8) and results["onnxruntime"]["of_limit"] == pytest.approx(0.4)
+    assert "of_limit" not in results["limit"] and results["limit"]["verdict"] == "ok"
+
+
+def test_geometric_means_are_over_models_only():
+    sample = sample_report()
+    kernel = {"case": "gemm", "model": "kernels", "static": True, "shapes": {}, "callers": [],
+              "runs": [sample["cases"][0]["runs"][0] | {"peers": {"mopt": {"ratio": 9.0}, "limit": {"limit": True}}}]}  # fmt: skip
+    sample["cases"] += [kernel, sample["cases"][0]]
+    assert "geometric mean of the ratios, 1 thread, mopt: 1.25 (least 1.25; 2 of 2 cases)" in report.text_of(sample)
+
+
 # ---- Lists that must agree ----
 
 
@@ -237,7 +272,7 @@ def test_every_engine_has_pins_and_every_pin_an_engine():
 
 def test_every_model_that_can_be_fetched_has_a_case():
     fetched = {name for name, entry in fetch_models.ENTRIES.items() if entry.file.endswith(".onnx")}
-    assert fetched == {case.model for case in cases.CASES}
+    assert fetched == {case.model for case in cases.CASES if not case.write}
     assert len({case.name for case in cases.CASES}) == len(cases.CASES)
 
 
@@ -313,9 +348,10 @@ def test_mopt_peer_agrees_with_onnxruntime(make, tmp_path):
     inputs = cases.in_model_order(case.path(), case.inputs())
     named = lambda name: make(name, ROOT / "bench" / "peers" / f"{name}.py")
     work = Work(case.path(), inputs, True)
-    ready = driver.prepare(options.ALWAYS, named, work, tmp_path / "artifacts", CORES[:1])
+    engines = [driver.REFERENCE, "mopt"]
+    ready = driver.prepare(engines, named, work, tmp_path / "artifacts", CORES[:1])
     outputs = {}
-    for name in options.ALWAYS:
+    for name in engines:
         assert ready[name]["verdict"] == "ok", ready[name]
         one = named(name)
         one.ask("start", 1, CORES[:1])

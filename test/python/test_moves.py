@@ -162,6 +162,58 @@ def test_pad_expand_tile_gather_blocks(cpu):
     check([helper.make_node("SpaceToDepth", ["x"], ["y"], blocksize=2)], {"x": x}, {}, cpu)
 
 
+# Rows of every width and type by indices of a run, negative ones too; what follows is computed on the way.
+@pytest.mark.parametrize("cpu", ["x86-64-v2", "native"])
+@pytest.mark.parametrize(
+    ("data", "axis", "indices"),
+    [
+        ((9, 40), 0, (3, 5)),
+        ((9, 1), 0, (70,)),
+        ((9,), 0, (4, 3)),
+        ((3, 9, 5), 1, (7,)),
+        ((2, 3, 9), 2, (2, 2)),
+        ((2, 3, 9), -1, ()),
+        ((4, 5000), 0, (3,)),
+        ((4, 3, 2, 17), 1, (2, 3)),
+        ((4, 0), 0, (2,)),
+        ((4, 3), 0, (0, 2)),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["float32", "uint8", "float16", "int64", "bool"])
+def test_gather_at_run_time(cpu, data, axis, indices, dtype):
+    rng = np.random.default_rng(3)
+    x = values(data, dtype)
+    bound = data[axis]
+    named = {"x": [f"d{k}" for k in range(len(data))], "i": [f"e{k}" for k in range(len(indices))]}
+    for kind, dims in ((np.int32, None), (np.int64, named)):
+        feeds = {"x": x, "i": rng.integers(-bound, bound, indices).astype(kind)}
+        check([helper.make_node("Gather", ["x", "i"], ["y"], axis=axis)], feeds, {}, cpu, dims)
+
+
+@pytest.mark.parametrize("cpu", CPUS)
+@pytest.mark.parametrize("extra", [(2, 3, 4, 20), (20,), (4, 1), (3, 1, 1), (2, 1, 1, 20), (1, 1, 4, 20), (1,)])
+def test_epilogue_of_gather(cpu, extra):
+    rng = np.random.default_rng(4)
+    feeds = {"x": values((2, 9, 20)), "e": values(extra, seed=2), "i": rng.integers(-9, 9, (3, 4))}
+    nodes = [
+        helper.make_node("Gather", ["x", "i"], ["t"], axis=1),
+        helper.make_node("Mul", ["t", "e"], ["u"]),
+        helper.make_node("Neg", ["u"], ["y"]),
+    ]
+    check(nodes, feeds, {}, cpu)
+    check(nodes, feeds, {}, cpu, {"x": ["a", 9, 20], "i": [3, 4]})
+
+
+@pytest.mark.parametrize("index", [9, -10, 2**62, -(2**63)])
+def test_index_outside(index):
+    x = values((9, 40))
+    indices = np.array([[0, 1], [index, 10]])
+    proto = model_of([helper.make_node("Gather", ["x", "i"], ["y"], name="take")], {"x": x, "i": indices}, {}, ["y"])
+    for threads in (1, 3):
+        with pytest.raises(mopt.MoptError, match=f"take.*{index}.*9"):
+            mopt.compile(proto, threads=threads).run({"x": x, "i": indices})
+
+
 # A start past the end, an axis of no elements: sizes that the run alone knows must not lead outside.
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 40])
 def test_short_axes(n):

@@ -55,6 +55,8 @@ join() { # join TYPE SOURCE FOLDER [OPTION...]
 join proc proc /proc
 join sysfs sys /sys -o ro
 join tmpfs shm /dev/shm
+join devpts devpts /dev/pts -o newinstance,ptmxmode=0666
+ln -sf pts/ptmx "$root/dev/ptmx"
 for device in null zero full random urandom tty; do
   [ -e "$root/dev/$device" ] || cp -a "/dev/$device" "$root/dev/$device"
 done

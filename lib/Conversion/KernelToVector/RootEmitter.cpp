@@ -22,6 +22,7 @@ std::unique_ptr<RootEmitter> makeRootEmitter(Operation *op, PlanView &plan, cons
       .Case([&](kernel::ConvOp conv) { return emitConv(conv, plan, schedule); })
       .Case([&](kernel::ConvTransposeOp conv) { return emitConvTranspose(conv, plan, schedule); })
       .Case([&](kernel::DepthwiseOp conv) { return emitDepthwise(conv, plan, schedule); })
+      .Case([&](kernel::GatherOp gather) { return emitGather(gather, plan, schedule); })
       .Case([&](kernel::MatMulOp matmul) { return emitMatMul(matmul, plan, schedule); })
       .Case([&](kernel::MoveOp move) { return emitMove(move, plan, schedule); })
       .Case([&](kernel::NormOp norm) { return emitNorm(norm, plan, schedule); })

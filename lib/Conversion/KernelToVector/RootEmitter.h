@@ -29,6 +29,7 @@ std::unique_ptr<RootEmitter> makeRootEmitter(Operation *op, PlanView &plan, cons
 std::unique_ptr<RootEmitter> emitConv(kernel::ConvOp op, PlanView &plan, const Schedule &schedule);
 std::unique_ptr<RootEmitter> emitConvTranspose(kernel::ConvTransposeOp op, PlanView &plan, const Schedule &schedule);
 std::unique_ptr<RootEmitter> emitDepthwise(kernel::DepthwiseOp op, PlanView &plan, const Schedule &schedule);
+std::unique_ptr<RootEmitter> emitGather(kernel::GatherOp op, PlanView &plan, const Schedule &schedule);
 std::unique_ptr<RootEmitter> emitMatMul(kernel::MatMulOp op, PlanView &plan, const Schedule &schedule);
 std::unique_ptr<RootEmitter> emitMove(kernel::MoveOp op, PlanView &plan, const Schedule &schedule);
 std::unique_ptr<RootEmitter> emitNorm(kernel::NormOp op, PlanView &plan, const Schedule &schedule);

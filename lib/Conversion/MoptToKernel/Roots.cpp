@@ -240,6 +240,19 @@ KernelParts moveParts(Operation *op, ArrayRef<Move> moves, OperandBuilder &opera
   return result;
 }
 
+/// Of indices that only a run knows.
+KernelParts gatherParts(GatherOp op, OperandBuilder &operands) {
+  SmallVector<Value> inputs{operands.map.lookup(op.getData()), operands.map.lookup(op.getIndices())};
+  auto axis = static_cast<int64_t>(op.getAxis());
+  axis += axis < 0 ? tensorOf(op.getData()).getRank() : 0;
+  KernelParts result;
+  result.create = [=, loc = op->getLoc()](OpBuilder &b, ValueRange extras, Value out, ArrayRef<AffineMap> maps,
+                                          ArrayRef<int64_t>) -> Operation * {
+    return kernel::GatherOp::create(b, loc, out.getType(), inputs, extras, out, b.getAffineMapArrayAttr(maps), axis);
+  };
+  return result;
+}
+
 KernelParts poolParts(Operation *op, const PoolWindow &window, OperandBuilder &operands) {
   SmallVector<DimAttr> pads;
   for (DimExpr pad : window.pads)
@@ -318,6 +331,7 @@ KernelParts makeKernelParts(Operation *root, OperandBuilder &operands) {
       .Case([&](ConvTransposeOp op) { return convTransposeParts(op, operands); })
       .Case([&](ResizeOp op) { return resizeParts(op, operands); })
       .Case([&](ConvOp op) { return convParts(op, operands); })
+      .Case([&](GatherOp op) { return gatherParts(op, operands); })
       .Case([&](ReduceOp op) { return reduceParts(op, op.getKind(), operands); })
       .Case([&](GlobalAveragePoolOp op) { return reduceParts(op, "mean", operands); })
       .Case([&](GlobalMaxPoolOp op) { return reduceParts(op, "max", operands); })

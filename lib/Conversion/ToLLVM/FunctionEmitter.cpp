@@ -255,7 +255,7 @@ FailureOr<StepCode> FunctionEmitter::emit(GroupOp group, Operation *root, const 
   Value status;
   if (own) {
     own->emit(body);
-    status = body.i32(MOPT_STEP_OK);
+    status = body.status ? body.status : body.i32(MOPT_STEP_OK);
   } else if (reference) {
     status = body.reference(reference, plan);
   } else {

@@ -51,6 +51,7 @@ public:
   Location loc;
   LLVM::LLVMFuncOp function;
   Value begin, end, fault;
+  Value status; // i32 that the function returns; null: MOPT_STEP_OK
 
   /// Units of a loop group: rows of the collapsed iteration space, or elements when it has one axis.
   static DimExpr loopUnits(linalg::GenericOp op, PlanView &plan);

@@ -162,6 +162,7 @@ struct YieldModel : BufferizableOpInterface::ExternalModel<YieldModel, YieldOp> 
 void registerBufferization(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, KernelDialect *) {
     ReferenceOp::attachInterface<KernelModel<ReferenceOp>>(*context);
+    GatherOp::attachInterface<KernelModel<GatherOp>>(*context);
     MatMulOp::attachInterface<KernelModel<MatMulOp>>(*context);
     ConvOp::attachInterface<KernelModel<ConvOp>>(*context);
     ConvTransposeOp::attachInterface<KernelModel<ConvTransposeOp>>(*context);

@@ -151,6 +151,23 @@ LogicalResult MoveOp::verify() {
   return success();
 }
 
+LogicalResult GatherOp::verify() {
+  if (getInputs().size() != 2)
+    return emitOpError("has data and indices");
+  auto data = cast<ShapedType>(getInputs()[0].getType()), indices = cast<ShapedType>(getInputs()[1].getType()),
+       y = cast<ShapedType>(getOuts().front().getType());
+  if (static_cast<int64_t>(getAxis()) < 0 || static_cast<int64_t>(getAxis()) >= data.getRank() ||
+      y.getRank() != data.getRank() + indices.getRank() - 1)
+    return emitOpError("its axis or the rank of its result does not fit its data");
+  if (!indices.getElementType().isSignlessInteger(32) && !indices.getElementType().isSignlessInteger(64))
+    return emitOpError("its indices are of i32 or i64");
+  if (data.getElementType() != y.getElementType() || !llvm::is_contained({8, 16, 32, 64}, storedBits(y.getElementType())))
+    return emitOpError("moves elements of one type, of 1, 2, 4 or 8 bytes");
+  if (!llvm::hasSingleElement(getEpilogue().front()) && !y.getElementType().isF32())
+    return emitOpError("has an epilogue and another type than f32");
+  return success();
+}
+
 LogicalResult verifyRoot(Operation *op) {
   auto root = cast<RootOpInterface>(op);
   Region &region = root.getEpilogue();

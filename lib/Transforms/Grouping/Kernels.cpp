@@ -233,6 +233,24 @@ static std::string whyNoRows(Operation *root) {
   return fits ? "" : "its scale, bias, norm or groups are not what the kernel takes";
 }
 
+/// Why a gather has no kernel: one of constant indices is a move, others need their types and sizes known.
+static std::string whyNoGather(GatherOp op) {
+  if (movesOf(op))
+    return "";
+  RankedTensorType data = tensorOf(op.getData()), indices = tensorOf(op.getIndices());
+  int64_t axis = static_cast<int64_t>(op.getAxis());
+  if (axis < -data.getRank() || axis >= data.getRank())
+    return "its axis is outside of its data";
+  if (!llvm::is_contained({8, 16, 32, 64}, storedBits(data.getElementType())))
+    return "its elements are narrower than a byte, or wider than 8";
+  if (!indices.getElementType().isSignlessInteger(32) && !indices.getElementType().isSignlessInteger(64))
+    return "its indices are not i32 or i64";
+  for (Value value : {Value(op.getData()), Value(op.getIndices()), Value(op.getOutput())})
+    if (llvm::is_contained(dimsOf(value), DimExpr()))
+      return "a size has no name";
+  return "";
+}
+
 bool joinsMatMul(Operation *operation, Operation *root) {
   auto transpose = dyn_cast<TransposeOp>(operation);
   auto matmul = dyn_cast<MatMulOp>(root);
@@ -255,7 +273,7 @@ Operation *rootIn(GroupOp group) {
 
 static bool isContraction(Operation *op) { return isa<MatMulOp, GemmOp, ConvOp, ConvTransposeOp>(op); }
 static bool isMove(Operation *op) {
-  return isa<TransposeOp, ExpandOp, TileOp, SliceOp, GatherOp, ConcatOp, PadOp, DepthToSpaceOp, SpaceToDepthOp>(op);
+  return isa<TransposeOp, ExpandOp, TileOp, SliceOp, ConcatOp, PadOp, DepthToSpaceOp, SpaceToDepthOp>(op);
 }
 static bool isRowOp(Operation *op) {
   return isa<ReduceOp, GlobalAveragePoolOp, GlobalMaxPoolOp, GlobalLpPoolOp, SoftmaxOp, LogSoftmaxOp, LayerNormOp, RMSNormOp,
@@ -265,6 +283,8 @@ static bool isRowOp(Operation *op) {
 std::string whyNoKernel(Operation *root) {
   if (const OpRow *row = findOp(root); row && row->kind == OpKind::elementwise)
     return "whether its operands broadcast is known only when the model runs";
+  if (auto gather = dyn_cast<GatherOp>(root))
+    return whyNoGather(gather);
   if (isMove(root) || (isa<ResizeOp>(root) && movesOf(root)))
     return movesOf(root) ? "" : "what it moves is known only when the model runs, or its mode has no kernel";
   if (std::optional<QuantizedOperands> op = quantizedOperands(root)) {
@@ -302,12 +322,18 @@ bool fitsEpilogue(Operation *root, ArrayRef<DimExpr> dims) {
   SmallVector<DimExpr> result = dimsOf(root->getResult(0));
   if (!batchFits(dims, result))
     return false;
-  if (!isa<ConvOp>(root))
-    return true;
-  // A convolution counts the pixels of an image as one axis: an operand moves along all spatial axes, or along none.
-  size_t rank = result.size();
+  // Axes that a kernel counts as one: an operand moves along all of them, or along none. A convolution does so with the
+  // pixels of an image, a gather with what an index takes.
+  size_t rank = result.size(), first = rank, last = rank;
+  if (isa<ConvOp>(root)) {
+    first = 1;
+    last = rank - 1;
+  } else if (auto gather = dyn_cast<GatherOp>(root); gather && !movesOf(root)) {
+    int64_t axis = static_cast<int64_t>(gather.getAxis()), axes = tensorOf(gather.getData()).getRank();
+    first = (axis < 0 ? axis + axes : axis) + tensorOf(gather.getIndices()).getRank();
+  }
   unsigned full = 0, still = 0;
-  for (size_t d = 1; d + 1 < rank; ++d) {
+  for (size_t d = first; d < last; ++d) {
     bool moves = d + dims.size() >= rank && dims[d + dims.size() - rank] == result[d];
     bool matters = !result[d].isConstant(1);
     full += moves && matters;

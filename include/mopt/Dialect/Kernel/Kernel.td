@@ -212,6 +212,14 @@ def Kernel_MoveOp : Kernel_RootOp<"move", (ins StrAttr:$op, ArrayAttr:$parts)> {
   }];
   let hasVerifier = 1;
 }
+def Kernel_GatherOp : Kernel_RootOp<"gather", (ins I64Attr:$axis)> {
+  let summary = "y[...a, ...i, ...c] = data[...a, indices[...i], ...c], where `axis` is the number of axes a";
+  let description = [{
+    Data of any type whose elements take 1, 2, 4 or 8 bytes, indices of i32 or i64. A negative index counts from the end; one
+    outside of [-size, size) ends the run with MOPT_STEP_INDEX, and nothing is read for it.
+  }];
+  let hasVerifier = 1;
+}
 def Kernel_PackOp : Kernel_Op<"pack", [DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "A matrix operand that is not constant, into panels";
   let description = [{
