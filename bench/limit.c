@@ -25,7 +25,7 @@ void mopt_bench_limit(int64_t macs) {
     sums[i] = (Lane){0} + (float)i;
   Lane scale = (Lane){0} + 0.999f, step = (Lane){0} + 0.001f;
   for (int64_t done = 0; done < macs; done += CHAINS * (BYTES / 4))
-#pragma clang loop unroll(disable)
+#pragma clang loop unroll(full) /* an array that a loop counts through lies in memory */
     for (int i = 0; i < CHAINS; ++i) {
       sums[i] = sums[i] * scale + step;
       __asm__ volatile("" : REGISTER(sums[i])); /* wanted, whatever the optimizer thinks */

@@ -73,7 +73,9 @@ def _block(title: str, head: str, run: dict, cells) -> str:
             lines.append(f"  {name:12} {row['verdict']}: {row['reason']}")
             continue
         texts = cells(name, row)
-        lines.append(f"  {texts[0]:12} " + " ".join(f"{text:>{width}}" for text, width in zip(texts[1:], widths[1:])).rstrip())
+        lines.append(
+            f"  {texts[0]:12} " + " ".join(f"{text:>{width}}" for text, width in zip(texts[1:], widths[1:])).rstrip()
+        )
     return "\n".join(lines)
 
 

@@ -22,7 +22,9 @@ class Session(peer.Session):
 
 
 class Peer(peer.Peer):
-    note = "fused multiply-adds in registers on one core, as many as the case has: no engine, but what engines are up against"
+    note = (
+        "fused multiply-adds in registers on one core, as many as the case has: no engine, but what engines are up against"
+    )
     limit = True
 
     def start(self, threads: int) -> str:

@@ -198,7 +198,16 @@ def test_contract(kernel, cpu, release, tmp_path):
         kernel(m)
     proto = m.proto()
     onnx.save(proto, tmp_path / "model.onnx")
-    command = [release / "bin/mopt", "compile", tmp_path / "model.onnx", "--to", "kernels", "-o", tmp_path / "k.mlir", "--quiet"]
+    command = [
+        release / "bin/mopt",
+        "compile",
+        tmp_path / "model.onnx",
+        "--to",
+        "kernels",
+        "-o",
+        tmp_path / "k.mlir",
+        "--quiet",
+    ]
     subprocess.run(command, check=True, timeout=120)
     made = len(re.findall(rf"kernel\.{kernel.__name__} ins", (tmp_path / "k.mlir").read_text()))
     assert made >= 6, "some cases do not run the kernel that is tested"

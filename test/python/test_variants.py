@@ -68,6 +68,34 @@ def test_convolution(seed):
     same_bits_everywhere(proto, {"x": rng.standard_normal((3, channels, *size)).astype(np.float32)})
 
 
+# So deep that k comes in parts, between which sums wait in memory: as the floats they are. With rests of rows, panels, lanes
+# and k; an epilogue in registers and one on the tile; a sum written over its operand.
+@pytest.mark.parametrize(("m", "k", "n"), [(1, 1024, 8), (13, 1024, 40), (50, 2049, 100), (7, 2306, 24)])
+@pytest.mark.parametrize("activation", ["Relu", "Erf"])
+def test_deep_products(m, k, n, activation):
+    rng = np.random.default_rng(k + n)
+    w, v = (rng.standard_normal(shape).astype(np.float32) / np.float32(k**0.5) for shape in [(k, n), (k, n)])
+    nodes = [
+        helper.make_node("MatMul", ["a", "w"], ["t"], name="first"),
+        helper.make_node("MatMul", ["a", "v"], ["u"], name="second"),
+        helper.make_node("Add", ["u", "t"], ["s"], name="residual"),
+        helper.make_node(activation, ["s"], ["y"], name="activation"),
+    ]
+    proto = model_of(nodes, {"a": ["m", k]}, {"w": w, "v": v}, 2)
+    a = rng.standard_normal((m, k)).astype(np.float32)
+    same_bits_everywhere(proto, {"a": a})
+    plain = model_of(
+        [helper.make_node("Add", ["u", "t"], ["y"], name="residual"), *nodes[:2]][::-1], {"a": ["m", k]}, {"w": w, "v": v}, 2
+    )
+    want = np.zeros((m, n), np.float32)
+    for first in (w, v):  # one accumulator, k ascending, each step rounded once: what fused multiply-adds do
+        total = np.zeros((m, n), np.float32)
+        for i in range(k):
+            total = (a[:, i : i + 1].astype(np.float64) * first[i] + total).astype(np.float32)
+        want = want + total
+    np.testing.assert_array_equal(mopt.compile(plain).run({"a": a})["y"], want)
+
+
 def test_product_of_two_inputs():
     rng = np.random.default_rng(7)
     nodes = [helper.make_node("MatMul", ["a", "b"], ["y"], name="product")]

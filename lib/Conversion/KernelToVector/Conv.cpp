@@ -35,6 +35,8 @@ public:
     b.batchStrides[1] = n.ceilDiv(Code::width) * panelStep;
     taps /= run;
     k = constant(channels / group * run); // of one entry of the table
+    // Windows of neighbouring pixels overlap: of a square one a block of rows brings about three pixels for each of its own.
+    rowFloats = channels / group * std::min<int64_t>(taps * run, 3);
     stripBytes = merged ? channels * run * aBytes() : 0;
     llvm::append_range(sizes, xDims);
     llvm::append_range(sizes, yDims);

@@ -114,7 +114,8 @@ private:
     });
   }
 
-  void emitRow(KernelBody &body, Code &code, Value row, Value table, Value position, Value column, Value count, Value status) {
+  void emitRow(KernelBody &body, Code &code, Value row, Value table, Value position, Value column, Value count,
+               Value status) {
     OpBuilder &b = code.builder;
     BufferView indexView = plan.view(op.getInputs()[1]), out = plan.view(op.getOuts().front());
     Type element = indexView.element;

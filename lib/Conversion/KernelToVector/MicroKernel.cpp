@@ -33,6 +33,7 @@ LLVM::LLVMFuncOp MicroKernels::get(TileShape shape) {
                     : shape.masked ? "_masked"
                                    : "",
                     access == RowAccess::table ? tableRows : 0, depth, epilogue.text());
+  key += parts ? "p" : "";
   for (ExtraAccess extra : extras)
     key += extra.rows ? extra.columns ? "f" : "r" : extra.columns ? "c" : "s";
   if (arithmetic.bytes)
@@ -43,6 +44,8 @@ LLVM::LLVMFuncOp MicroKernels::get(TileShape shape) {
       [&] {
         Type ptr = LLVM::LLVMPointerType::get(emitter.context()), i64 = IntegerType::get(emitter.context(), 64);
         SmallVector<Type> types{ptr, i64, i64, ptr, i64, ptr, i64, i64, ptr};
+        if (parts)
+          types.append({ptr, ptr});
         for (unsigned i = 0; i < extras.size(); ++i)
           types.append({ptr, i64});
         return LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(emitter.context()), types);
@@ -53,10 +56,10 @@ void MicroKernels::emit(LLVM::LLVMFuncOp function, TileShape shape) {
   KernelBody body(emitter, function);
   Code code(body.builder, body.loc);
   auto argument = [&](unsigned i) { return function.getArgument(i); };
-  Value a = argument(0), aStep = argument(1), k = argument(2), b = argument(3), panelStep = argument(4), y = argument(5),
-        yStep = argument(6);
+  Value a = argument(0), aStep = argument(1), k = argument(2), b = argument(3), panelStep = argument(4);
   const unsigned rows = shape.rows, panels = shape.panels;
-  const int64_t aheadLines = 2 * int64_t(panels);
+  const unsigned firstExtra = parts ? 11 : 9;
+  constexpr int64_t aheadFloats = 2 * Code::width / unroll; // of each panel, for a step of k
 
   std::optional<Int8Tile> int8;
   if (arithmetic.bytes)
@@ -69,6 +72,9 @@ void MicroKernels::emit(LLVM::LLVMFuncOp function, TileShape shape) {
     for (unsigned r = 0; r < rows; ++r)
       sums[r * panels + panels - 1] = zero;
   }
+  if (parts)
+    for (auto [i, sum] : llvm::enumerate(sums))
+      sum = LLVM::LoadOp::create(code.builder, code.loc, sum.getType(), code.at(argument(9), i * Code::width), 4);
   // Adds the products of one run of k to the sums.
   auto run = [&](ArrayRef<Value> rowPointers, Value panel, Value ahead, ValueRange initial) {
     SmallVector<Value> panelPointers;
@@ -104,9 +110,11 @@ void MicroKernels::emit(LLVM::LLVMFuncOp function, TileShape shape) {
     Value whole = code.sub(k, code.rem(k, code.i64(unroll)));
     SmallVector<Value> most = code.loop(code.i64(0), whole, code.i64(unroll), initial, [&](Value at, ValueRange carried) {
       SmallVector<Value> sums(carried);
-      for (int64_t line = 0; line < aheadLines; ++line)
-        code.prefetch(code.at(
-            ahead, code.add(code.mul(at, code.i64(aheadLines * Code::width / unroll)), code.i64(line * Code::width))));
+      for (unsigned p = 0; p < panels; ++p) {
+        Value lines = code.at(code.at(ahead, code.mul(panelStep, code.i64(p))), code.mul(at, code.i64(aheadFloats)));
+        code.prefetch(lines);
+        code.prefetch(code.at(lines, Code::width));
+      }
       for (int64_t u = 0; u < unroll; ++u)
         sums = step(code.add(at, code.i64(u)), sums);
       return sums;
@@ -127,23 +135,43 @@ void MicroKernels::emit(LLVM::LLVMFuncOp function, TileShape shape) {
       for (unsigned r = 0; r < rows; ++r)
         pointers.push_back(code.loadPointer(code.atPointer(entry, code.i64(r))));
       Value offset = code.mul(tap, tapStep);
-      Value ahead = code.at(argument(8), code.div(code.mul(offset, code.i64(aheadLines)), code.i64(unroll)));
+      Value ahead = code.at(argument(8), code.div(offset, code.i64(Code::width / aheadFloats)));
       return run(pointers, code.at(b, offset), ahead, carried);
     });
   }
 
-  if (int8)
-    sums = int8->finish(sums);
+  if (!parts) {
+    finish(body, code, shape, firstExtra, int8 ? int8->finish(sums) : sums);
+  } else {
+    Value isLast = LLVM::ICmpOp::create(code.builder, code.loc, LLVM::ICmpPredicate::eq, argument(10),
+                                        LLVM::ZeroOp::create(code.builder, code.loc, code.ptr()));
+    code.either(
+        isLast, [&] { finish(body, code, shape, firstExtra, sums); },
+        [&] {
+          for (auto [i, sum] : llvm::enumerate(sums))
+            LLVM::StoreOp::create(code.builder, code.loc, sum, code.at(argument(10), i * Code::width), 4);
+        });
+  }
+  LLVM::ReturnOp::create(body.builder, body.loc, ValueRange{});
+}
+
+/// The epilogue of complete sums, to y.
+void MicroKernels::finish(KernelBody &body, Code &code, TileShape shape, unsigned firstExtra, SmallVector<Value> sums) {
+  LLVM::LLVMFuncOp function = body.function;
+  auto argument = [&](unsigned i) { return function.getArgument(i); };
+  Value y = argument(5), yStep = argument(6);
+  const unsigned rows = shape.rows, panels = shape.panels;
+  const bool int8 = arithmetic.bytes != 0;
   for (unsigned r = 0; r < rows && shape.half && !int8; ++r)
     sums[r * panels + panels - 1] = widen(code, sums[r * panels + panels - 1]);
   Value mask = shape.masked ? code.mask(argument(7)) : Value();
-  auto finish = [&](Value r, unsigned p, Value sum) {
+  auto one = [&](Value r, unsigned p, Value sum) {
     Value lanes = p + 1 == panels ? mask : Value();
     SmallVector<Value> arguments{sum};
     for (auto [i, extra] : llvm::enumerate(extras)) {
-      Value pointer = argument(9 + 2 * i);
+      Value pointer = argument(firstExtra + 2 * i);
       if (extra.rows)
-        pointer = code.at(pointer, code.mul(argument(10 + 2 * i), r));
+        pointer = code.at(pointer, code.mul(argument(firstExtra + 1 + 2 * i), r));
       arguments.push_back(extra.columns ? code.load(code.at(pointer, p * Code::width), lanes, extra.element)
                                         : code.splat(code.loadScalar(pointer, extra.element)));
     }
@@ -154,7 +182,7 @@ void MicroKernels::emit(LLVM::LLVMFuncOp function, TileShape shape) {
   if (epilogue.isCheap()) {
     for (unsigned r = 0; r < rows; ++r)
       for (unsigned p = 0; p < panels; ++p)
-        finish(code.i64(r), p, sums[r * panels + p]);
+        one(code.i64(r), p, sums[r * panels + p]);
   } else {
     // Through a tile in the first-level cache: the code of a long epilogue stands once for each panel, not for each register.
     Value tile = code.stack(function, int64_t(rows) * panels * Code::width * sizeof(float));
@@ -164,10 +192,9 @@ void MicroKernels::emit(LLVM::LLVMFuncOp function, TileShape shape) {
     code.loop(code.i64(0), code.i64(rows), code.i64(1), [&](Value r) {
       Value row = code.at(tile, code.mul(r, code.i64(panels * Code::width)));
       for (unsigned p = 0; p < panels; ++p)
-        finish(r, p, code.load(code.at(row, p * Code::width), Value(), element));
+        one(r, p, code.load(code.at(row, p * Code::width), Value(), element));
     });
   }
-  LLVM::ReturnOp::create(body.builder, body.loc, ValueRange{});
 }
 
 } // namespace mopt

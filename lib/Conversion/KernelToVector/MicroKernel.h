@@ -35,19 +35,22 @@ struct Arithmetic {
 /// Functions `void tile(a, aStep, k, b, panelStep, y, yStep, columns, ahead, (extra, extraStep)...)`, made when first asked for.
 /// a: first row (spaced; aStep elements between rows) or the table (aStep taps). k: floats, or whole fours of bytes, of a row,
 /// of each tap. b: first panel; panelStep floats (four bytes) between panels. y: yStep elements between rows. columns: stored
-/// in the last panel. ahead: what a later tile reads, fetched into the second-level cache meanwhile: two lines of 64 bytes
-/// for each panel and turn of four steps of k.
+/// in the last panel. ahead: what a later tile reads, fetched into the second-level cache meanwhile: of each of its panels two
+/// lines of 64 bytes for each turn of four steps of k.
+/// With `parts`, two more pointers before the extras: sums to begin with, and where they are left when k goes on in another
+/// call (null: this is the last part, y is written). [rows][panels * 16] floats.
 class MicroKernels {
 public:
-  /// `depth`: k where it is small and known; the code is then straight. 0: any k.
+  /// `depth`: k where it is small and known; the code is then straight. 0: any k. `parts`: of floats only.
   MicroKernels(FunctionEmitter &emitter, Epilogue epilogue, SmallVector<ExtraAccess> extras, RowAccess access,
-               Arithmetic arithmetic, unsigned tableRows, int64_t depth)
+               Arithmetic arithmetic, unsigned tableRows, int64_t depth, bool parts)
       : emitter(emitter), epilogue(epilogue), extras(std::move(extras)), access(access), arithmetic(arithmetic),
-        tableRows(tableRows), depth(depth) {}
+        tableRows(tableRows), depth(depth), parts(parts) {}
   LLVM::LLVMFuncOp get(TileShape shape);
 
 private:
   void emit(LLVM::LLVMFuncOp function, TileShape shape);
+  void finish(KernelBody &body, Code &code, TileShape shape, unsigned firstExtra, SmallVector<Value> sums);
   FunctionEmitter &emitter;
   Epilogue epilogue;
   SmallVector<ExtraAccess> extras;
@@ -55,6 +58,7 @@ private:
   Arithmetic arithmetic;
   unsigned tableRows;
   int64_t depth;
+  bool parts;
 };
 
 } // namespace mopt

@@ -14,8 +14,19 @@ constexpr int64_t maxTableBytes = 32 << 10;
 constexpr int64_t wantedColumnBlocks = 4;
 /// k up to which a tile's code has no loop over it: 24 multiply-adds a step are 3 KB of code.
 constexpr int64_t maxStraightDepth = 12;
+/// Steps of k in a part at most: a part of a panel of 16 columns stays in the first-level cache, with the rows it meets.
+constexpr int64_t maxPart = 256;
+/// From where on k comes in parts: 3072 gains 6 %, 4096 15 %, 1536 loses 1 %. Rows that lie a multiple of 4 KB apart share
+/// sets of the first-level cache and gain from 1024 on (2 %). Rows of a table do not: their pixels overlap (1 to 2 % slower).
+constexpr int64_t leastDepthInParts = 2048, leastAliasedDepth = 1024;
+/// Bytes of stack for sums between parts.
+constexpr int64_t maxPartSums = 48 << 10;
 /// Multiply-adds that a column block of one row tile has at least.
 constexpr int64_t minBlockWork = 1 << 14;
+/// Multiply-adds for each pointer of a table, which takes about ten instructions to find (docs/rationale/rows-by-table.md).
+constexpr int64_t minPointerWork = 1 << 12;
+/// Row blocks with which threads have enough to share.
+constexpr int64_t enoughRowBlocks = 4;
 
 } // namespace
 
@@ -33,8 +44,10 @@ void TileNest::finish(RowAccess rowAccess, int64_t numTaps) {
   }
   tileRows = tableRows = (arithmetic.bytes ? schedule.int8Rows : schedule.rows)[tilePanels - 1];
   int64_t depth = k.asConstant().value_or(256) * taps;
-  blockTiles =
-      std::clamp<int64_t>(blockFloats * 4 / arithmetic.aBytes() / std::max<int64_t>(1, depth * tileRows), 1, maxBlockTiles);
+  chooseParts();
+  blockTiles = std::clamp<int64_t>(blockFloats * 4 / arithmetic.aBytes() /
+                                       std::max<int64_t>(1, (rowFloats ? rowFloats : depth / parts) * tileRows),
+                                   1, maxBlockTiles);
   if (access == RowAccess::table)
     blockTiles = std::clamp<int64_t>(maxTableBytes / ((8 + stripBytes) * taps * tileRows), 1, blockTiles);
   tiles = m.ceilDiv(tileRows);
@@ -45,7 +58,12 @@ void TileNest::finish(RowAccess rowAccess, int64_t numTaps) {
   int64_t guessedTiles = columns ? (*columns + tileColumns - 1) / tileColumns : 4;
   blockColumns = std::max<int64_t>(1, (guessedTiles + wantedColumnBlocks - 1) / wantedColumnBlocks);
   int64_t least = minBlockWork / std::max<int64_t>(1, depth * tileRows * tileColumns);
+  int64_t guessedBlocks = m.asConstant().value_or(INT32_MAX) / std::max<int64_t>(1, blockTiles * tileRows);
+  if (access == RowAccess::table && guessedBlocks >= enoughRowBlocks)
+    least = std::max<int64_t>(least, minPointerWork / std::max<int64_t>(1, k.asConstant().value_or(256) * tileColumns));
   blockColumns = std::min<int64_t>(std::max<int64_t>(blockColumns, least), std::max<int64_t>(1, guessedTiles));
+  if (parts > 1)
+    blockColumns = std::clamp<int64_t>(maxPartSums / (blockTiles * tileRows * tileColumns * 4), 1, blockColumns);
   columnBlocks = columnTiles.ceilDiv(blockColumns);
 
   DimExpr count = constant(1);
@@ -74,16 +92,32 @@ void TileNest::finish(RowAccess rowAccess, int64_t numTaps) {
   extraAccess = accesses;
 }
 
+/// Parts of equal length, as many as are needed.
+void TileNest::chooseParts() {
+  parts = 1;
+  bool aliased = a.rowStride.asConstant() && *a.rowStride.asConstant() % 1024 == 0;
+  if (arithmetic.bytes || access == RowAccess::table || !k.asConstant() ||
+      *k.asConstant() < (aliased ? leastAliasedDepth : leastDepthInParts))
+    return;
+  constexpr int64_t turn = 4; // of the unrolled loop
+  int64_t count = (*k.asConstant() + maxPart - 1) / maxPart;
+  partLength = ((*k.asConstant() + count - 1) / count + turn - 1) / turn * turn;
+  parts = (*k.asConstant() + partLength - 1) / partLength;
+}
+
 void TileNest::emit(KernelBody &body) {
   int64_t depth = k.asConstant().value_or(0);
   if (arithmetic.bytes) { // k is that of constant weights
     arithmetic.rest = depth % 4;
     depth /= 4;
   }
-  kernels.emplace(body.emitter, epilogue, extraAccess, access, arithmetic, tableRows, depth <= maxStraightDepth ? depth : 0);
+  kernels.emplace(body.emitter, epilogue, extraAccess, access, arithmetic, tableRows, depth <= maxStraightDepth ? depth : 0,
+                  parts > 1);
   Code code(body.builder, body.loc);
   if (access == RowAccess::table)
     table = code.stack(body.function, blockTiles * taps * tableRows * 8);
+  if (parts > 1)
+    partSums = code.stack(body.function, blockTiles * tableRows * blockColumns * tilePanels * Code::width * 4);
   start(body, code);
   code.loop(body.begin, body.end, code.i64(1), [&](Value index) { unit(body, code, index); });
 }
@@ -121,6 +155,20 @@ void TileNest::unit(KernelBody &body, Code &code, Value index) {
     });
   Value lower = code.mul(columnBlock, code.i64(blockColumns));
   Value upper = code.min(size(columnTiles), code.add(lower, code.i64(blockColumns)));
+  if (parts == 1)
+    return columnsOf(body, code, lower, upper);
+  firstPanel = code.mul(lower, code.i64(tilePanels));
+  code.loop(
+      code.i64(0), code.i64(parts), code.i64(1),
+      [&](Value index) {
+        part = index;
+        columnsOf(body, code, lower, upper);
+      },
+      /*rolled=*/true);
+}
+
+void TileNest::columnsOf(KernelBody &body, Code &code, Value lower, Value upper) {
+  auto size = [&](DimExpr dim) { return body.size(dim); };
   tileColumns(body, code, lower, code.min(upper, size(fullColumnTiles)), tilePanels, false);
   if (fullColumnTiles == columnTiles)
     return;
@@ -164,6 +212,12 @@ void TileNest::restColumns(KernelBody &body, Code &code, Value panel, Value colu
                            bool half) {
   auto size = [&](DimExpr dim) { return body.size(dim); };
   Value bTile = code.at(bBase, code.mul(panel, size(panelStep)));
+  Value depth = arithmetic.bytes ? code.div(size(k), code.i64(4)) : size(k), from; // of the part that this call does
+  if (parts > 1) {
+    from = code.mul(part, code.i64(partLength));
+    depth = code.min(code.sub(depth, from), code.i64(partLength));
+    bTile = code.at(bTile, code.mul(from, code.i64(Code::width)));
+  }
   Value column = code.mul(panel, code.i64(Code::width));
   // Row counts that occur.
   SmallVector<int64_t> counts;
@@ -185,6 +239,8 @@ void TileNest::restColumns(KernelBody &body, Code &code, Value panel, Value colu
     Value aTile = access == RowAccess::spaced
                       ? code.at(aBase, code.mul(first, size(a.rowStride)), arithmetic.aBytes())
                       : code.atPointer(table, code.mul(code.sub(tile, firstTile), code.i64(taps * tableRows)));
+    if (from)
+      aTile = code.at(aTile, from);
     auto address = [&](Value pointer, const Operand &operand, int64_t bytes = 4) {
       pointer = code.at(pointer, code.mul(first, size(operand.rowStride)), bytes);
       return operand.columns ? code.at(pointer, column, bytes) : pointer;
@@ -194,18 +250,28 @@ void TileNest::restColumns(KernelBody &body, Code &code, Value panel, Value colu
     auto ahead = [&](Value tile) {
       Value next = code.at(bTile, code.mul(size(panelStep), code.i64(panels)));
       Value half = code.rem(code.sub(tile, firstTile), code.i64(2));
-      Value part = code.div(code.mul(size(panelStep), code.i64(panels)), code.i64(2));
-      return code.at(next, code.mul(half, part));
+      Value steps = access == RowAccess::table ? code.mul(depth, code.i64(taps)) : depth;
+      return code.at(next, code.mul(half, code.mul(steps, code.i64(Code::width / 2))));
     };
     SmallVector<Value> arguments{aTile,
                                  access == RowAccess::spaced ? size(a.rowStride) : code.i64(taps),
-                                 arithmetic.bytes ? code.div(size(k), code.i64(4)) : size(k),
+                                 depth,
                                  bTile,
                                  size(panelStep),
                                  address(yBase, y, arithmetic.resultBytes),
                                  size(y.rowStride),
                                  columns,
                                  ahead(tile)};
+    if (parts > 1) {
+      // A column tile has its place by its first panel, in it the row tiles one after the other.
+      Value place = code.add(code.mul(code.sub(panel, firstPanel), code.i64(blockTiles)),
+                             code.mul(code.sub(tile, firstTile), code.i64(panels)));
+      Value sums = code.at(partSums, code.mul(place, code.i64(tableRows * Code::width)));
+      Value none = LLVM::ZeroOp::create(code.builder, code.loc, code.ptr());
+      arguments.push_back(
+          code.select(code.equal(part, code.i64(0)), body.zeros(tableRows * tilePanels * Code::width), sums));
+      arguments.push_back(code.select(code.equal(part, code.i64(parts - 1)), none, sums));
+    }
     for (auto [pointer, extra] : llvm::zip_equal(extraBases, extras))
       arguments.append({address(pointer, extra), size(extra.rowStride)});
     code.choose(rows, counts, [&](int64_t count) {

@@ -12,7 +12,9 @@ namespace mopt {
 ///
 /// Rows are cut into T = ceil(m / R) tiles whose sizes differ by at most one, so that no tile is a small rest; some tiles
 /// are a row block, some panels a column block. A unit is one block of rows and columns of one batch index. In a unit,
-/// panels are the outer loop: their part of b comes from memory once and then from the second-level cache.
+/// panels are the outer loop: their part of b comes from memory once and then from the second-level cache. Where k is so
+/// large that rows and panel do not fit there, k comes in parts, outside of both. A sum that waits is stored as the float it
+/// is, so the order and the bits stay the same (Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication).
 class TileNest : public RootEmitter {
 public:
   using Operand = MatrixOperand;
@@ -58,6 +60,7 @@ protected:
   unsigned tableRows = 0;
   int64_t stripBytes = 0;           // of stack for each pointer of the table
   int64_t taps = 1, blockTiles = 1; // blockTiles: tiles in a row block
+  int64_t rowFloats = 0;            // of a that a row brings into the cache where rows share elements; 0: all it has
 
 private:
   void unit(KernelBody &body, Code &code, Value index);
@@ -66,15 +69,19 @@ private:
   void tileColumns(KernelBody &body, Code &code, Value lower, Value upper, unsigned panels, bool masked);
   void restColumns(KernelBody &body, Code &code, Value panel, Value columns, unsigned panels, bool masked,
                    bool half = false);
+  void columnsOf(KernelBody &body, Code &code, Value lower, Value upper);
+  void chooseParts();
 
   RowAccess access = RowAccess::spaced;
   unsigned tilePanels = 1, tileRows = 1;
   int64_t blockColumns = 1; // column tiles in a column block
+  // k in parts: a panel is then read part by part, and sums wait in memory in between
+  int64_t parts = 1, partLength = 0;
   DimExpr tiles, rowBlocks, columnTiles, columnBlocks, fullColumnTiles;
   SmallVector<ExtraAccess> extraAccess;
   std::optional<MicroKernels> kernels;
   // Of the unit that is being emitted
-  Value aBase, bBase, yBase, table, firstTile, endTile;
+  Value aBase, bBase, yBase, table, firstTile, endTile, firstPanel, partSums, part;
   SmallVector<Value> extraBases;
 };
 
