@@ -246,8 +246,8 @@ def test_engines_are_held_against_the_limit_of_the_processor(make, tmp_path):
 def test_part_of_the_limit():
     values = [np.ones(3, np.float32)]
     one = driver.Contest(driver.QUICK)
-    for name, time, outputs in (("onnxruntime", 200, values), ("mopt", 100, values), ("limit", 80, [])):
-        one.workers[name], one.results[name] = Scripted(name, [], time, outputs), {"limit": name == "limit"}
+    for name, taken, outputs in (("onnxruntime", 200, values), ("mopt", 100, values), ("limit", 80, [])):
+        one.workers[name], one.results[name] = Scripted(name, [], taken, outputs), {"limit": name == "limit"}
     results = one.run(lambda: False)
     assert results["mopt"]["of_limit"] == pytest.approx(0.8) and results["onnxruntime"]["of_limit"] == pytest.approx(0.4)
     assert "of_limit" not in results["limit"] and results["limit"]["verdict"] == "ok"
