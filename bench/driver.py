@@ -43,7 +43,7 @@ class Effort:
     turn_seconds: float = 0.1
     turn_runs: int = 1000
     caller_rounds: int = 5
-    caller_seconds: float = 0.5
+    caller_seconds: float = 0.3
     case_seconds: float = 90  # after it only LEAST_ROUNDS are completed
     answer_seconds: float = 1200  # for one command of a worker
 
